@@ -7,11 +7,12 @@ use std::time::Duration;
 const UNKNOWN: &str = "?";
 
 /// Characters that a terminal can show: beyond ASCII, or their replacements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Glyphs {
     /// `µs`, `→`, `─`.
     Unicode,
     /// `us`, `->`, `-`.
+    #[default]
     Ascii,
 }
 

@@ -225,9 +225,9 @@ const GAP: usize = 2;
 /// The mark of a missing figure.
 const NONE: &str = "-";
 
-/// Detail that fits the terminal's width.
+/// Columns that fit the terminal's width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Detail {
+enum Columns {
     /// Rates with their intervals, and the measured changes.
     Full,
     /// For a narrow terminal.
@@ -239,12 +239,12 @@ type Row = (anstyle::Style, Vec<String>);
 
 /// Returns the tables with ANSI colors, one trailing newline.
 pub fn render(document: &Document, options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     heading(document, &mut screen);
     screen.bar();
-    let full = verdicts(document, Detail::Full);
+    let full = verdicts(document, Columns::Full);
     let fits = options.width == 0 || width(&full) <= options.width;
-    table(&if fits { full } else { verdicts(document, Detail::Brief) }, &mut screen);
+    table(&if fits { full } else { verdicts(document, Columns::Brief) }, &mut screen);
     if document.levels.iter().any(|level| !level.compared.is_empty()) {
         screen.bar();
         table(&comparison(document), &mut screen);
@@ -290,12 +290,12 @@ fn heading(document: &Document, screen: &mut Screen) {
     screen.status("Rule", GOOD, &Text::plain(text));
 }
 
-fn verdicts(document: &Document, detail: Detail) -> Vec<Row> {
+fn verdicts(document: &Document, detail: Columns) -> Vec<Row> {
     let titles: &[&str] = match detail {
-        Detail::Full => {
+        Columns::Full => {
             &["effect", "test", "measured", "if equal", "F1", "missed", "false alarms", "s changed", "s equal"]
         }
-        Detail::Brief => &["effect", "test", "F1", "missed", "false alarms", "s changed", "s equal"],
+        Columns::Brief => &["effect", "test", "F1", "missed", "false alarms", "s changed", "s equal"],
     };
     let mut rows = vec![(STRONG, titles.iter().map(|title| (*title).to_owned()).collect())];
     for level in &document.levels {
@@ -309,12 +309,12 @@ fn verdicts(document: &Document, detail: Detail) -> Vec<Row> {
     rows
 }
 
-fn figures(workload: &Workload, detail: Detail) -> Vec<String> {
+fn figures(workload: &Workload, detail: Columns) -> Vec<String> {
     let seconds = |seconds: Option<f64>| seconds.map_or_else(|| NONE.to_owned(), |seconds| format!("{seconds:.2}"));
     let measured =
         |change: Option<Interval>| change.and_then(|change| change.estimate).map_or_else(String::new, percent);
     let mut figures = vec![workload.workload.clone()];
-    if detail == Detail::Full {
+    if detail == Columns::Full {
         figures.extend([workload.change, workload.equal_change].map(measured));
     }
     figures.extend([
@@ -339,10 +339,10 @@ fn missed_rate(found: &Rate) -> Rate {
 }
 
 /// Formats a rate as `2/60  3.3 % [0.4, 11.5]`, or briefly as `2/60  3.3 %`.
-fn rate(rate: &Rate, detail: Detail) -> String {
+fn rate(rate: &Rate, detail: Columns) -> String {
     let figure = match detail {
-        Detail::Full => interval(rate.rate),
-        Detail::Brief => estimate(rate.rate),
+        Columns::Full => interval(rate.rate),
+        Columns::Brief => estimate(rate.rate),
     };
     format!("{}/{}  {figure}", rate.count, rate.of)
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// Returns the findings with ANSI colors, one trailing newline.
 pub fn text(checkup: &Checkup, options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     screen.status("Examined", GOOD, &Text::plain(&checkup.cpu));
     screen.bar();
     for finding in &checkup.findings {
@@ -123,7 +123,7 @@ mod tests {
 ------------
      Summary  2 findings, 1 to look at, 0 bad: verdicts are reliable, but may take longer or be less precise
 ";
-        let options = TextOptions { width: 0, verbose: false, unicode: false };
+        let options = TextOptions::default();
         assert_eq!(without_escapes(&text(&checkup(), &options)), expected);
     }
 

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// Returns the text for the terminal.
 pub fn text(explanations: &Explanations, options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     heading(&explanations.versions.base, &explanations.versions.head, &mut screen);
     for test in &explanations.tests {
         screen.bar();
@@ -299,7 +299,7 @@ impl From<&CallNode> for Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::format::without_escapes;
+    use perfunit_model::format::{Glyphs, without_escapes};
     use perfunit_model::samples::{self, base, head, whole};
     use perfunit_model::{Metric, Sides, Unexplained};
     use snapbox::{IntoData, assert_data_eq, str};
@@ -316,7 +316,7 @@ mod tests {
         };
         let tests = vec![test("a", Ok(explanation)), test("b", Err(Unexplained::WholeProcesses))];
         let explanations = Explanations { versions: Sides { base: base(), head: head() }, tests, warnings: Vec::new() };
-        let options = TextOptions { width: 0, verbose: false, unicode: true };
+        let options = TextOptions { glyphs: Glyphs::Unicode, ..TextOptions::default() };
         assert_data_eq!(without_escapes(&text(&explanations, &options)), str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
 ────────────

@@ -13,12 +13,23 @@ use std::cmp::Ordering;
 /// Below this time on base one processor cycle is several per cent, so the difference in nanoseconds is shown too.
 const TINY_NS: f64 = 50.0;
 
-/// The amount of detail in a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The amount of detail in a text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Detail {
+    #[default]
     Brief,
-    /// Statistics, the reason for selection, and remarks below the row.
+    /// All rows of lists, and with each test statistics, the reason for selection, and remarks.
     Full,
+}
+
+impl Detail {
+    /// Returns the number of rows shown of a list that is cut after `most` rows in brief texts.
+    pub fn limit(self, most: usize) -> usize {
+        match self {
+            Self::Brief => most,
+            Self::Full => usize::MAX,
+        }
+    }
 }
 
 /// Returns the outcomes of one verdict, the largest change in either direction first. Outcomes of first calls alone

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 /// Returns the calls with ANSI colors and one trailing newline.
 pub fn text(versions: &Sides<VersionName>, generation: &Generation, options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     heading(&versions.base, &versions.head, &mut screen);
     let Generation { workloads, without } = generation;
     let reached: BTreeSet<&Function> = workloads.iter().map(|workload| &workload.call.function).collect();

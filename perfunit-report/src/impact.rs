@@ -14,7 +14,7 @@ const SHOWN: usize = 20;
 
 /// Returns each function with its tests, the largest share of a test's time first.
 pub fn text(impact: &model::Impact, options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     if impact.functions.len() > 1 {
         let text =
             format!("{} match this path; a longer path selects one", format::count(impact.functions.len(), "function"));
@@ -32,7 +32,7 @@ fn write(found: &FunctionImpact, engine: Engine, options: &TextOptions, screen: 
     let header =
         format!("{:>7}  {:>8}  {:<20} {:>width$}  {:>8}", "self", "callees", of_the_test(engine), "per run", "calls");
     screen.line(&Text::default().pad(INDENT).with(DIM, header));
-    let shown = if options.verbose { found.tests.len() } else { SHOWN };
+    let shown = options.detail.limit(SHOWN);
     for test in found.tests.iter().take(shown) {
         screen.line(&row(test, engine, screen.glyphs()));
     }
@@ -247,12 +247,13 @@ fn columns(share: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Detail;
     use perfunit_explain::impact;
-    use perfunit_model::format::without_escapes;
+    use perfunit_model::format::{Glyphs, without_escapes};
     use perfunit_model::samples::explanation;
     use perfunit_model::{Explanation, Profiles, Side};
 
-    const ASCII: TextOptions = TextOptions { width: 0, verbose: false, unicode: false };
+    const ASCII: TextOptions = TextOptions { width: 0, detail: Detail::Brief, glyphs: Glyphs::Ascii };
 
     #[test]
     fn a_function_has_a_bar_for_each_test() {

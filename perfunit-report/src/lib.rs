@@ -46,6 +46,7 @@ mod terminal;
 pub mod text;
 pub mod wire;
 
+pub use figures::Detail;
 pub use html::HtmlOptions;
 pub use list::ListOptions;
 pub use rendering::{Format, Rendering, WhenFine};

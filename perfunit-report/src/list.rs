@@ -35,14 +35,12 @@ pub struct ListOptions<'a> {
     pub explain_none: bool,
     /// Columns; 0 for no limit, such as when the output is not a terminal.
     pub width: usize,
-    /// Use characters beyond ASCII.
-    pub unicode: bool,
+    pub glyphs: Glyphs,
 }
 
 /// Returns the list with ANSI colors, one trailing newline.
 pub fn text(listing: &Listing, options: &ListOptions<'_>) -> String {
-    let glyphs = if options.unicode { Glyphs::Unicode } else { Glyphs::Ascii };
-    let mut screen = Screen::new(options.width, glyphs);
+    let mut screen = Screen::new(options.width, options.glyphs);
     heading(&listing.base, &listing.head, &mut screen);
     let shown = listing.tests.iter().filter(|listed| match options.why {
         Some(part) => listed.test.name.contains(part),

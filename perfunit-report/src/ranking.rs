@@ -13,7 +13,7 @@ const SHOWN: usize = 20;
 
 /// Formats the ranking, then the merged trees of all tests.
 pub fn text(ranking: &[Ranked], trees: &Forest, options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     let tests = trees.nodes.first().map_or(0, |root| root.tests);
     let text = format!("{} of {}", format::count(ranking.len(), "function"), format::count(tests, "test"));
     screen.status("Hot", STRONG, &Text::plain(text));
@@ -23,7 +23,7 @@ pub fn text(ranking: &[Ranked], trees: &Forest, options: &TextOptions) -> String
         "score", "R", "deviation", "max", "mean", "min", "tests"
     );
     screen.line(&Text::default().pad(INDENT).with(DIM, header));
-    let shown = if options.verbose { ranking.len() } else { SHOWN };
+    let shown = options.detail.limit(SHOWN);
     for ranked in ranking.iter().take(shown) {
         let row = row(ranked, trees.engine, &screen);
         screen.line(&row);
@@ -101,12 +101,13 @@ impl From<&Ranked> for Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Detail;
     use perfunit_explain::{forest, ranking};
-    use perfunit_model::format::without_escapes;
+    use perfunit_model::format::{Glyphs, without_escapes};
     use perfunit_model::samples::explanation;
     use perfunit_model::{Profiles, Side};
 
-    const ASCII: TextOptions = TextOptions { width: 0, verbose: false, unicode: false };
+    const ASCII: TextOptions = TextOptions { width: 0, detail: Detail::Brief, glyphs: Glyphs::Ascii };
 
     fn profiles() -> Profiles {
         let mut other = explanation();

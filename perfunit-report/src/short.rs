@@ -129,6 +129,7 @@ fn summary(run: &Run, conclusion: Conclusion) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Detail;
     use crate::{Format, Rendering, TextOptions};
     use perfunit_model::samples::{self, bounded, full, measured, outcome, run, unmeasured};
     use perfunit_model::{
@@ -271,11 +272,9 @@ slower-than-ratchet|+2.0 % [1.0, 3.0]|mycrate f||
 
     #[test]
     fn neither_width_nor_verbosity_changes_it() {
-        let with = |width, verbose, unicode| {
-            let rendering = Rendering { text: TextOptions { width, verbose, unicode }, ..Rendering::default() };
-            crate::render(&full(), Format::Short, &rendering)
-        };
-        assert_eq!(with(0, false, false), with(40, true, true));
-        assert!(with(0, false, false).is_ascii());
+        let with = |text| crate::render(&full(), Format::Short, &Rendering { text, ..Rendering::default() });
+        let narrow = TextOptions { width: 40, detail: Detail::Full, glyphs: Glyphs::Unicode };
+        assert_eq!(with(TextOptions::default()), with(narrow));
+        assert!(with(narrow).is_ascii());
     }
 }

@@ -31,20 +31,8 @@ const WORK_ALONE: usize = 5;
 pub struct TextOptions {
     /// Columns; 0 for no limit, such as when the output is not a terminal.
     pub width: usize,
-    /// Show everything known about each test.
-    pub verbose: bool,
-    pub unicode: bool,
-}
-
-impl TextOptions {
-    /// Returns the glyphs to use.
-    pub fn glyphs(&self) -> Glyphs {
-        if self.unicode { Glyphs::Unicode } else { Glyphs::Ascii }
-    }
-
-    fn detail(&self) -> Detail {
-        if self.verbose { Detail::Full } else { Detail::Brief }
-    }
+    pub detail: Detail,
+    pub glyphs: Glyphs,
 }
 
 /// Sections below the verdicts, in this order.
@@ -62,9 +50,9 @@ const BELOW: [Kind; 9] = [
 
 /// Formats the report with ANSI colors and one trailing newline. `denied` decides the style of its last line.
 pub fn render(run: &Run, options: &TextOptions, denied: Denied) -> String {
-    let detail = options.detail();
+    let detail = options.detail;
     let all = Sections::of(run, denied);
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     heading(&run.base, &run.head, &mut screen);
     tests(run, &mut screen);
     if let Some(insensitive) = counts::insensitive(run) {
@@ -98,7 +86,7 @@ pub fn render(run: &Run, options: &TextOptions, denied: Denied) -> String {
 
 /// Formats the lines below the summary: denied facts without an answer.
 pub fn undecided_lines(run: &Run, options: &TextOptions, denied: Denied) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     let all = Sections::of(run, denied);
     sections::write(Kind::Undecided, run, &all, Detail::Full, &mut screen);
     screen.finish()
@@ -112,7 +100,7 @@ pub(super) fn heading(base: &VersionName, head: &VersionName, screen: &mut Scree
 
 fn version(version: &VersionName) -> Text {
     let label = Text::new(STRONG, one_line(&version.label));
-    let changes = if version.dirty { " + changes" } else { "" };
+    let changes = version.changes();
     match version.commit_beside_label() {
         None => label.and(changes),
         Some(commit) => label.and(format!(" ({commit}{changes})")),

@@ -2,6 +2,7 @@
 //! not supported.
 
 use anstyle::{AnsiColor, Style};
+use perfunit_model::format::Glyphs;
 use std::io::{IsTerminal as _, Write};
 
 /// Verbosity chosen by the user.
@@ -11,7 +12,7 @@ pub struct Terminal {
     pub quiet: bool,
 }
 
-/// When to use colours.
+/// When to use colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum ColorChoice {
     /// If the stream is a terminal and the environment does not object (`NO_COLOR`, `CLICOLOR_FORCE`).
@@ -55,16 +56,17 @@ pub fn width() -> usize {
     terminal_size::terminal_size_of(std::io::stdout()).map_or(0, |(width, _)| width.0.into())
 }
 
-/// Checks whether the locale can show µ and →.
-pub fn unicode() -> bool {
+/// Returns the characters that the locale can show.
+pub fn glyphs() -> Glyphs {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
     // Without a locale (CI), the output is read in a log viewer, which supports Unicode.
-    locale.is_none_or(|value| {
+    let is_unicode = locale.is_none_or(|value| {
         let value = value.to_ascii_lowercase();
         value.contains("utf-8") || value.contains("utf8")
-    })
+    });
+    if is_unicode { Glyphs::Unicode } else { Glyphs::Ascii }
 }
 
 /// Removes colors from text, for files.

@@ -59,9 +59,9 @@ impl ListArguments {
             MessageFormat::Human => {
                 let why = self.why.as_deref();
                 check_name(&listing, why)?;
-                let (width, unicode) = (term::width(), term::unicode());
+                let (width, glyphs) = (term::width(), term::glyphs());
                 let explain_none = self.explain_none;
-                list::text(&listing, &ListOptions { all: self.all, why, explain_none, width, unicode })
+                list::text(&listing, &ListOptions { all: self.all, why, explain_none, width, glyphs })
             }
         };
         term::print(&text);

@@ -1,10 +1,11 @@
 //! Output of a run: prints verdicts as they become final, prints, publishes and writes the reports, and returns the
 //! exit code.
 
-use super::arguments::{ReportingArguments, text_options};
+use super::arguments::ReportingArguments;
 use super::exit_code;
 use clap::ValueEnum;
 use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_model::format::Glyphs;
 use perfunit_model::{Conclusion, Course, History, Run, format};
 use perfunit_project::config::{NoTests, Settings};
 use perfunit_report as report;
@@ -20,7 +21,7 @@ use std::time::Duration;
 
 /// Compares two versions, and prints each verdict when it is final.
 pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
-    let glyphs = text_options(false).glyphs();
+    let glyphs = term::glyphs();
     session::diff(options, terminal, &|outcome| {
         let gates = outcome.gates.as_ref().unwrap_or(&options.measuring.gates);
         let Line { tone, word, text } = live::line(outcome, gates, glyphs);
@@ -150,7 +151,7 @@ pub fn write_history(
 ) -> Option<ExitCode> {
     let mut failed = None;
     for ReportFile { format, path } in files {
-        let text = TextOptions { width: 0, unicode: true, ..text };
+        let text = TextOptions { width: 0, glyphs: Glyphs::Unicode, ..text };
         let report = report::history::render(history, courses, *format, &text);
         let report = if *format == HistoryFormat::Text { term::plain(&report) } else { report };
         if let Err(error) = fs::write(path, report) {
@@ -164,7 +165,7 @@ pub fn write_history(
 
 /// Writes a report without colors and wrapping.
 pub fn write(run: &Run, format: Format, rendering: &Rendering, path: &Path) -> Result<()> {
-    let text = TextOptions { width: 0, unicode: true, ..rendering.text };
+    let text = TextOptions { width: 0, glyphs: Glyphs::Unicode, ..rendering.text };
     let report = report::render(run, format, &Rendering { text, ..*rendering });
     fs::write(path, if format == Format::Text { term::plain(&report) } else { report })
 }

@@ -1,6 +1,6 @@
 //! `cargo perfunit report`.
 
-use super::arguments::{ReportingArguments, place, terminal, text_options};
+use super::arguments::{ReportingArguments, place, terminal};
 use super::output;
 use clap::builder::UnknownArgumentValueParser;
 use clap::{ArgAction, Args};
@@ -136,7 +136,7 @@ impl ReportArguments {
 
     fn list_format(&self) -> Result<ListFormat> {
         match self.format {
-            Format::Text => Ok(ListFormat::Text(text_options(false).glyphs())),
+            Format::Text => Ok(ListFormat::Text(term::glyphs())),
             Format::Json => Ok(ListFormat::Json),
             other => Err(Error::usage(format!("--list supports text and json, not {}", other.name()))
                 .hint("`--format json` is for programs, `--format text` for people")),

@@ -50,7 +50,7 @@ fn calibration(compared: Vec<model::Compared>) -> Calibration {
 }
 
 fn text(calibration: &Calibration, width: usize) -> String {
-    let options = TextOptions { width, verbose: false, unicode: false };
+    let options = TextOptions { width, ..TextOptions::default() };
     without_escapes(&render(&Document::from(calibration), &options))
 }
 

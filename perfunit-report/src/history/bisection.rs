@@ -12,7 +12,7 @@ use perfunit_model::{
 
 /// Returns the text for the terminal.
 pub fn text(bisection: &Bisection, options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     let Bisection { test, good, bad, change, .. } = bisection;
     let ends = format!("  {} from {} to {}", interval(*change), short_commit(&good.id), short_commit(&bad.id));
     screen.status("Test", STRONG, &test_id(test).and(ends));
@@ -90,7 +90,7 @@ pub(super) fn without_figures(found: &StepTest) -> String {
 /// Returns the responsible functions of a test and other causes, or the reason why there are none.
 pub(super) fn explanation_lines(test: &FoundTest, options: &TextOptions) -> Vec<String> {
     match (&test.explanation, &test.unexplained) {
-        (Some(explanation), _) => causes::lines(explanation, options.glyphs()),
+        (Some(explanation), _) => causes::lines(explanation, options.glyphs),
         (None, Some(why)) => vec![format!("not explained: {}", one_line(&why.to_string()))],
         (None, None) => Vec::new(),
     }

@@ -15,7 +15,7 @@ const SHOWN: usize = 5;
 
 /// Formats a commit for the terminal.
 pub fn entry(entry: &Entry, options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     let name = commit(&entry.commit);
     match &entry.outcome {
         StepOutcome::Compared(step) => write_compared(step, &name, options, &mut screen),
@@ -32,7 +32,7 @@ fn write_compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut 
     heading(step, name, screen);
     screen.below(INDENT, &Text::new(DIM, counts(step)));
     let moved = changed_tests(step);
-    let most = if options.verbose { moved.len() } else { SHOWN };
+    let most = options.detail.limit(SHOWN);
     for found in moved.iter().take(most) {
         screen.below(INDENT, &line(found, options));
     }
@@ -96,7 +96,7 @@ pub(super) fn line(found: &StepTest, options: &TextOptions) -> Text {
     let (word, style) = figures::status(found.verdict, Words::OfTime);
     let mut text = test_id(&found.test).and("  ");
     if let Some(figures) = found.figures {
-        let glyphs = options.glyphs();
+        let glyphs = options.glyphs;
         let [base, head] = [figures.base_ns, figures.head_ns].map(|ns| format::duration(ns, glyphs));
         let change = format::percent(figures.change.estimate);
         text = text
@@ -117,9 +117,9 @@ const NAMED_MOVES: usize = 6;
 
 /// Formats the courses and counts for the terminal.
 pub fn summary(history: &History, courses: &[Course], options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     screen.bar();
-    let most = if options.verbose { courses.len() } else { SHOWN_COURSES };
+    let most = options.detail.limit(SHOWN_COURSES);
     let moves = Moves::of(history);
     for course in courses.iter().take(most) {
         write(&moves, course, options, &mut screen);
@@ -224,7 +224,7 @@ fn machines(history: &History) -> Vec<&str> {
 
 /// Lists the commits with the largest effect on a test, as far as there is room.
 fn list_largest(moves: &Moves<'_>, course: &Course, options: &TextOptions) -> String {
-    let (largest, left_out) = moves.largest(&course.test, if options.verbose { usize::MAX } else { NAMED_MOVES });
+    let (largest, left_out) = moves.largest(&course.test, options.detail.limit(NAMED_MOVES));
     let name = |one: &Move<'_>| format!("{} {}", short_commit(&one.commit.id), format::percent(one.estimate()));
     let mut texts: Vec<String> = largest.iter().map(name).collect();
     if left_out > 0 {

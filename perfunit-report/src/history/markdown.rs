@@ -184,7 +184,7 @@ fn found_step(found: &FoundStep, page: &mut String) {
     let lines = found
         .tests
         .first()
-        .map(|test| explanation_lines(test, &TextOptions { unicode: true, ..TextOptions::default() }));
+        .map(|test| explanation_lines(test, &TextOptions { glyphs: Glyphs::Unicode, ..TextOptions::default() }));
     for (index, line) in lines.unwrap_or_default().iter().enumerate() {
         let _ = writeln!(page, "{}- {}", if index == 0 { "\n" } else { "" }, plain(line));
     }

@@ -2,6 +2,7 @@
 
 use super::log::{self, commit, name, skip_reason};
 use crate::figures;
+use crate::figures::Detail;
 use crate::terminal::{DIM, GOOD, INDENT, STRONG, Screen, Text, WARN, test_name};
 use crate::text::TextOptions;
 use perfunit_model::format::{self, count, short_commit};
@@ -13,7 +14,7 @@ const NAMED: usize = 5;
 
 /// Formats a release for the terminal.
 pub fn release(release: &Release, options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     let title = commit(&release.head);
     match &release.outcome {
         StepOutcome::Compared(step) => write_compared(release, step, options, &mut screen),
@@ -52,7 +53,7 @@ fn write_compared(release: &Release, step: &Step, options: &TextOptions, screen:
         );
         screen.below(INDENT, &Text::new(WARN, text));
     }
-    if options.verbose && !step.tests.is_empty() {
+    if options.detail == Detail::Full && !step.tests.is_empty() {
         table(step, screen);
     }
 }
@@ -118,7 +119,7 @@ pub(super) fn test_code(found: &StepTest) -> &'static str {
 
 /// Returns the last lines of a log by releases.
 pub fn summary(releases: &Releases, options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
+    let mut screen = Screen::new(options.width, options.glyphs);
     screen.bar();
     let with = |verdict: Verdict| {
         let steps = releases.releases.iter().filter_map(|release| release.outcome.step());

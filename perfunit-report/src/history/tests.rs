@@ -1,8 +1,9 @@
 use super::document::log_json;
 use super::*;
+use crate::figures::Detail;
 use crate::text::TextOptions;
 use perfunit_decide as decide;
-use perfunit_model::format::without_escapes;
+use perfunit_model::format::{Glyphs, without_escapes};
 use perfunit_model::samples::explanation;
 use perfunit_model::{
     Anchor, Bisection, Change, Commit, Course, Direction, Entry, FoundStep, FoundTest, Further, History, Metric, Mode,
@@ -11,7 +12,7 @@ use perfunit_model::{
 };
 use std::collections::BTreeSet;
 
-const OPTIONS: TextOptions = TextOptions { width: 100, verbose: false, unicode: true };
+const OPTIONS: TextOptions = TextOptions { width: 100, detail: Detail::Brief, glyphs: Glyphs::Unicode };
 
 fn commit(id: u32, subject: &str) -> Commit {
     Commit { id: format!("{id:07x}0000"), subject: subject.to_owned(), seconds: 1_700_000_000, tags: Vec::new() }
@@ -453,7 +454,7 @@ fn releases() -> Releases {
 #[test]
 fn releases_in_words_and_tables() {
     let releases = releases();
-    let options = TextOptions { verbose: true, ..OPTIONS };
+    let options = TextOptions { detail: Detail::Full, ..OPTIONS };
     let mut text: String = releases.releases.iter().map(|one| release(one, &options)).collect();
     text.push_str(&releases_summary(&releases, &options));
     snapbox::assert_data_eq!(

@@ -7,7 +7,8 @@ use perfunit_model::{
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
-const WIDE: ListOptions<'static> = ListOptions { all: false, why: None, explain_none: false, width: 0, unicode: false };
+const WIDE: ListOptions<'static> =
+    ListOptions { all: false, why: None, explain_none: false, width: 0, glyphs: Glyphs::Ascii };
 
 fn list_test(name: &str, selected_because: Option<SelectedBecause>, reason: Option<Reason>) -> Listed {
     Listed {
@@ -90,7 +91,7 @@ Not measured  doc tests of mycrate: measured on request (--doc)
 fn all_shows_every_test_and_how_it_was_captured() {
     check(
         &listing(),
-        ListOptions { all: true, unicode: true, ..WIDE },
+        ListOptions { all: true, glyphs: Glyphs::Unicode, ..WIDE },
         str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
 

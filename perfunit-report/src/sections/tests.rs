@@ -2,7 +2,7 @@
 //! sections.
 
 use crate::{Format, Rendering, TextOptions, render};
-use perfunit_model::format::without_escapes;
+use perfunit_model::format::{Glyphs, without_escapes};
 use perfunit_model::samples::{self, measured, outcome, run, unmeasured, whole};
 use perfunit_model::{
     AcceptedLoss, CallFailure, Denied, FailedOn, Failure, Function, GeneratedCalls, Generation, GrowthFinding,
@@ -163,7 +163,7 @@ const ALL: Denied = Denied {
 };
 
 fn render_rich(format: Format) -> String {
-    let text = TextOptions { width: 0, verbose: false, unicode: true };
+    let text = TextOptions { glyphs: Glyphs::Unicode, ..TextOptions::default() };
     without_escapes(&render(&rich(), format, &Rendering { text, denied: ALL, ..Rendering::default() }))
 }
 

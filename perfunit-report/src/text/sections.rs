@@ -54,7 +54,7 @@ pub fn write(kind: Kind, run: &Run, sections: &Sections<'_>, detail: Detail, scr
 
 fn failing(section: &Section<'_>, detail: Detail, screen: &mut Screen) {
     screen.status("Failing", BAD, &Text::new(STRONG, &section.headline));
-    let shown = if detail == Detail::Full { usize::MAX } else { SHOWN };
+    let shown = detail.limit(SHOWN);
     for (item, test) in section.items.iter().take(shown).filter_map(|item| Some((item, item.test?))) {
         screen.below(INDENT + 2, &test_id(&test.test).with(DIM, format!("  {}", item.text)));
     }
@@ -117,7 +117,7 @@ fn growth(run: &Run, sections: &Sections<'_>, detail: Detail, screen: &mut Scree
         }
         None => screen.status("Growth", WARN, &Text::plain("no function was called with lengths over four octaves")),
     }
-    let shown = if detail == Detail::Full { usize::MAX } else { GROWING };
+    let shown = detail.limit(GROWING);
     let (growing, unknown) = (sections.items(Kind::Growth), sections.items(Kind::GrowthUnknown));
     for item in growing.iter().take(shown) {
         let text = Text::new(STRONG, &item.name).and(format!(": {}", item.text));
@@ -186,7 +186,7 @@ fn ratchet(section: &Section<'_>, run: &Run, detail: Detail, screen: &mut Screen
         None => since.and(": "),
     };
     screen.status("Ratchet", GOOD, &since.join(count_verdicts(second, screen.glyphs())));
-    let shown = if detail == Detail::Full { usize::MAX } else { SHOWN };
+    let shown = detail.limit(SHOWN);
     let others = second.outcomes.iter().filter(|outcome| {
         detail == Detail::Full && outcome.measured.is_some() && !lost.iter().any(|(lost, _)| lost.test == outcome.test)
     });

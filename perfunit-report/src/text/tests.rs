@@ -8,7 +8,7 @@ use perfunit_model::{
 };
 use snapbox::{IntoData, assert_data_eq, str};
 
-const WIDE: TextOptions = TextOptions { width: 0, verbose: false, unicode: true };
+const WIDE: TextOptions = TextOptions { width: 0, detail: Detail::Brief, glyphs: Glyphs::Unicode };
 
 #[track_caller]
 fn check(run: &Run, options: TextOptions, expected: impl IntoData) {
@@ -60,7 +60,7 @@ fn names_that_do_not_fit_keep_a_line_of_their_own() {
     run.outcomes[2].test.name = "parser::tests::a_rather_long_name_for_a_long_test".into();
     check(
         &run,
-        TextOptions { width: 116, unicode: false, ..WIDE },
+        TextOptions { width: 116, glyphs: Glyphs::Ascii, ..WIDE },
         str![[r"
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 8 measured
@@ -138,7 +138,7 @@ fn verbose_lists_the_ten_tests_that_took_most_time() {
     };
     let mut all = run((0..13).map(test).collect());
     let lines = |run: &Run| -> Vec<String> {
-        let report = without_escapes(&render(run, &TextOptions { verbose: true, ..WIDE }, Denied::default()));
+        let report = without_escapes(&render(run, &TextOptions { detail: Detail::Full, ..WIDE }, Denied::default()));
         let lines = report.lines().skip_while(|line| !line.contains("Most time"));
         lines.take_while(|line| !line.contains('─')).map(|line| line.trim().to_owned()).collect()
     };
@@ -157,7 +157,7 @@ fn verbose_tells_everything_about_every_test() {
     run.outcomes.remove(1);
     check(
         &run,
-        TextOptions { verbose: true, ..WIDE },
+        TextOptions { detail: Detail::Full, ..WIDE },
         str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 6 measured
@@ -344,7 +344,7 @@ Inconclusive  mycrate t09  1.00 µs → 1.11 µs   +11.0 %  [+10.0 %, +12.0 %]  
 
 "]],
     );
-    let text = without_escapes(&render(&run, &TextOptions { verbose: true, ..WIDE }, Denied::default()));
+    let text = without_escapes(&render(&run, &TextOptions { detail: Detail::Full, ..WIDE }, Denied::default()));
     assert_eq!(text.matches("Inconclusive  mycrate t").count(), 12);
     assert!(!text.contains("more (-v)"), "{text}");
 }
@@ -468,7 +468,7 @@ fn work_that_time_does_not_show_has_a_line_of_its_own() {
     run.outcomes.truncate(2);
     check(
         &run,
-        TextOptions { verbose: true, ..WIDE },
+        TextOptions { detail: Detail::Full, ..WIDE },
         str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 2 measured

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use perfunit_model::{Denied, Run, Threshold};
 use perfunit_project::config::{Deny, Layer, NoTests, Sourced};
-use perfunit_report::{Rendering, TextOptions, WhenFine};
+use perfunit_report::{Detail, Rendering, TextOptions, WhenFine};
 use perfunit_system::term::{self, ColorChoice, Terminal};
 
 /// Output formats.
@@ -79,5 +79,6 @@ pub fn terminal(color: ColorChoice, quiet: bool) -> Terminal {
 
 /// Returns the options for text on standard output.
 pub fn text_options(verbose: bool) -> TextOptions {
-    TextOptions { width: term::width(), verbose, unicode: term::unicode() }
+    let detail = if verbose { Detail::Full } else { Detail::Brief };
+    TextOptions { width: term::width(), detail, glyphs: term::glyphs() }
 }

@@ -14,7 +14,7 @@ use perfunit_model::error::{Error, ExitCode, Result};
 use perfunit_model::format;
 use perfunit_model::{Conclusion, Run};
 use perfunit_project::git::{LOCAL_VARIABLES, PushedPair, PushedRef, PushedVersions, Repository};
-use perfunit_report::{push, text};
+use perfunit_report::{Detail, push, text};
 use perfunit_session as session;
 use perfunit_system::bug;
 use perfunit_system::interrupt;
@@ -240,7 +240,7 @@ impl Push<'_> {
             // A failed reset of the counter must not fail a push.
             let _ = self.ours().and_then(|ours| unchecked_pushes::forget(&ours));
         }
-        if code != ExitCode::Success || reporting.rendering.text.verbose {
+        if code != ExitCode::Success || reporting.rendering.text.detail == Detail::Full {
             term::print(&text::render(run, &reporting.rendering.text, reporting.rendering.denied));
         }
         if let Some(why) = push::not_looked_at(run, (conclusion, denied)) {

@@ -22,7 +22,7 @@ const UNDISTURBED: f64 = 0.05;
 /// Time of a call without others, relative to the pilot, above which the process of least priority disturbs the test.
 const DISTURBED: f64 = 1.25;
 /// Number of calls that show how much a test waits on a side, and whether it is disturbed.
-const FEWEST_CALLS: usize = 8;
+const FEWEST_CALLS: usize = 3;
 /// Level of the interval of a side's waiting. The sides differ for certain if their intervals are apart.
 const ALPHA: f64 = 0.01;
 /// Largest share of its own time that a test may wait.
@@ -107,13 +107,15 @@ impl WaitingTime {
         if base.len() < FEWEST_CALLS || head.len() < FEWEST_CALLS || self.is_disturbed() {
             return None;
         }
-        let (of_base, of_head) = (decide::median_interval(base, ALPHA)?, decide::median_interval(head, ALPHA)?);
-        let are_apart = of_base.high < of_head.low || of_head.high < of_base.low;
-        let waiting = if are_apart {
-            Sides { base: of_base.estimate, head: of_head.estimate }
-        } else {
-            let of_both = decide::median(&mut [base.as_slice(), head].concat());
-            Sides { base: of_both, head: of_both }
+        let intervals = decide::median_interval(base, ALPHA).zip(decide::median_interval(head, ALPHA));
+        let waiting = match intervals {
+            Some((base, head)) if base.high < head.low || head.high < base.low => {
+                Sides { base: base.estimate, head: head.estimate }
+            }
+            _ => {
+                let of_both = decide::median(&mut [base.as_slice(), head].concat());
+                Sides { base: of_both, head: of_both }
+            }
         };
         (waiting.base.max(waiting.head) < MOSTLY_WAITS).then_some(waiting)
     }
@@ -191,13 +193,14 @@ mod tests {
     fn waiting_of_one_side_only_is_kept() {
         let quiet = || pair([10.0, 0.0, 0.0], [10.0, 3.0, 0.0]);
         let last = pair([10.0, 0.0, 10.0], [10.0, 0.0, 13.0]);
-        let all = (0..FEWEST_CALLS).map(|_| quiet()).chain([last]);
+        // So many calls show that the sides differ.
+        let all = (0..8).map(|_| quiet()).chain([last]);
         assert_near(correct_last(all), [10.0, 13.0]);
     }
 
     #[test]
     fn sides_that_may_wait_equally_count_as_equal() {
-        let quiet = (0..FEWEST_CALLS).map(|at| {
+        let quiet = (0..8).map(|at| {
             let idle = |at: usize| 0.5 + 0.1 * (at % 4) as f64;
             pair([9.0, idle(at), 0.0], [9.0, idle(at + 1) + 0.02, 0.0])
         });

@@ -3,7 +3,9 @@
 use super::acceptance::ALL_TESTS;
 use super::explanation::is_end_of_path;
 use super::format::{one_line, threshold};
-use super::{Acceptance, AcceptedIn, Change, Metric, MetricVerdict, Note, Outcome, PooledChange, Run, Verdict};
+use super::{
+    Acceptance, AcceptedIn, Change, MainCauses, Metric, MetricVerdict, Note, Outcome, PooledChange, Run, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,12 +38,12 @@ pub enum Coverage {
 
 /// Returns whether an acceptance is about a test: it names the test, or the function that is the main cause of the test's
 /// change.
-fn is_about(acceptance: &Acceptance, outcome: &Outcome, run: &Run) -> bool {
+fn is_about(acceptance: &Acceptance, outcome: &Outcome, causes: &MainCauses<'_>) -> bool {
     let test = &outcome.test;
     acceptance.name == ALL_TESTS
         || is_end_of_path(&acceptance.name, &test.name)
         || acceptance.name == test.to_string()
-        || run.main_causes(outcome.verdict).of(outcome).is_named(&acceptance.name)
+        || causes.of(outcome).is_named(&acceptance.name)
 }
 
 impl Run {
@@ -90,7 +92,8 @@ impl Run {
     pub fn acceptance<'a>(&'a self, outcome: &Outcome) -> Option<(Allowance<'a>, Coverage)> {
         // Most runs accept nothing.
         let measured = outcome.measured.as_ref().filter(|_| !self.acceptances.is_empty())?;
-        let allowance = self.allowance(|acceptance| is_about(acceptance, outcome, self))?;
+        let causes = self.main_causes(outcome.verdict);
+        let allowance = self.allowance(|acceptance| is_about(acceptance, outcome, &causes))?;
         let is_within = |change: Change| change.estimate.max(change.low) <= allowance.at_most;
         let first_call = outcome.notes.iter().find_map(|note| match note {
             Note::FirstCallToo { change, .. } => Some(*change),
@@ -124,8 +127,14 @@ impl Run {
 
     /// Returns the acceptances that are about no test of the run.
     pub fn unused_acceptances(&self) -> impl Iterator<Item = &Acceptance> {
-        let is_used =
-            |acceptance: &&Acceptance| self.outcomes.iter().any(|outcome| is_about(acceptance, outcome, self));
+        let causes = Verdict::ALL.map(|verdict| self.main_causes(verdict));
+        let is_used = move |acceptance: &&Acceptance| {
+            let of_verdict = Verdict::ALL.iter().zip(&causes);
+            let mut all = of_verdict.flat_map(|(verdict, causes)| {
+                self.outcomes.iter().filter(|outcome| outcome.verdict == *verdict).map(move |outcome| (outcome, causes))
+            });
+            all.any(|(outcome, causes)| is_about(acceptance, outcome, causes))
+        };
         self.acceptances.iter().filter(move |acceptance| !is_used(acceptance))
     }
 

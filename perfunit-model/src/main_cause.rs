@@ -8,6 +8,7 @@
 use super::explanation::is_end_of_path;
 use super::format::one_line;
 use super::{Changed, CodeChange, Explanation, Function, Outcome, Run, Verdict, Why};
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 
 /// The cause that made a test slower or faster.
@@ -59,7 +60,7 @@ impl Run {
             .iter()
             .filter(|outcome| outcome.verdict == verdict)
             .filter_map(|outcome| Some((outcome.why.as_ref()?, outcome.explanation.as_ref()?.main_cause()?)));
-        MainCauses { run: self, known: known.collect() }
+        MainCauses { run: self, known: known.collect(), project: OnceCell::new() }
     }
 }
 
@@ -69,16 +70,44 @@ pub struct MainCauses<'a> {
     run: &'a Run,
     /// The causes that explanations name.
     known: Vec<(&'a Why, MainCause<'a>)>,
+    project: OnceCell<Project<'a>>,
 }
 
 impl<'a> MainCauses<'a> {
     /// Returns the cause of a test of this verdict.
-    pub fn of(&self, outcome: &'a Outcome) -> MainCause<'a> {
+    pub fn of<'b>(&self, outcome: &'b Outcome) -> MainCause<'b>
+    where
+        'a: 'b,
+    {
         let is_open = outcome.explanation.is_none() && outcome.why.is_some();
         let item = self.run.selection.only_change.as_ref().filter(|_| is_open);
         let explained = outcome.explanation.as_ref().and_then(Explanation::main_cause);
         let by_change = || item.map(|item| by_item(item, &self.known));
-        explained.or_else(by_change).unwrap_or_else(|| by_code(outcome, &self.known, self.run))
+        explained.or_else(by_change).unwrap_or_else(|| self.by_code(outcome))
+    }
+
+    /// Returns the cause of a test without an explanation, based on the explanations of other tests.
+    fn by_code<'b>(&self, outcome: &'b Outcome) -> MainCause<'b>
+    where
+        'a: 'b,
+    {
+        let Some(why) = &outcome.why else { return MainCause::Unknown };
+        let mut alike = self.known.iter().filter(|(known, _)| known.is_alike(why)).map(|(_, cause)| cause);
+        if let Some(first) = alike.next() {
+            return if alike.all(|other| other == first) { first.clone() } else { MainCause::Unknown };
+        }
+        let is_inlined = |name: &str| is_inlined_into(name, &outcome.test.name) || is_of_std(name);
+        if why.changed.iter().any(|changed| is_inlined(&changed.name)) {
+            return MainCause::Unknown;
+        }
+        let project = self.project.get_or_init(|| Project::of(self.run));
+        let own = why.changed.iter().filter(|changed| !project.is_around_tests(&changed.name));
+        let functions = own.map(|changed| without_generics(&one_line(&changed.name)));
+        let mut names = functions.chain(why.others.iter().map(ToString::to_string));
+        match names.next() {
+            Some(first) if names.all(|other| other == first) => MainCause::Code(first),
+            _ => MainCause::Unknown,
+        }
     }
 }
 
@@ -91,28 +120,8 @@ fn by_item<'a>(item: &'a CodeChange, known: &[(&Why, MainCause<'a>)]) -> MainCau
     known.iter().map(|(_, cause)| cause).find(is_item).cloned().unwrap_or(MainCause::Item(item))
 }
 
-/// Returns the cause of a test without an explanation, based on the explanations of other tests.
-fn by_code<'a>(outcome: &'a Outcome, known: &[(&Why, MainCause<'a>)], run: &'a Run) -> MainCause<'a> {
-    let Some(why) = &outcome.why else { return MainCause::Unknown };
-    let mut alike = known.iter().filter(|(known, _)| known.is_alike(why)).map(|(_, cause)| cause);
-    if let Some(first) = alike.next() {
-        return if alike.all(|other| other == first) { first.clone() } else { MainCause::Unknown };
-    }
-    let is_inlined = |name: &str| is_inlined_into(name, &outcome.test.name) || is_of_std(name);
-    if why.changed.iter().any(|changed| is_inlined(&changed.name)) {
-        return MainCause::Unknown;
-    }
-    let project = Project::of(run);
-    let own = why.changed.iter().filter(|changed| !project.is_around_tests(&changed.name));
-    let functions = own.map(|changed| without_generics(&one_line(&changed.name)));
-    let mut names = functions.chain(why.others.iter().map(ToString::to_string));
-    match names.next() {
-        Some(first) if names.all(|other| other == first) => MainCause::Code(first),
-        _ => MainCause::Unknown,
-    }
-}
-
 /// Crates and tests that a run names.
+#[derive(Debug)]
 struct Project<'a> {
     /// The crates of the packages and targets that have tests.
     crates: BTreeSet<String>,

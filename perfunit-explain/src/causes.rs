@@ -403,7 +403,8 @@ fn code(selected: &TargetSelection) -> Vec<Suspect> {
         let Some(position) = graph.nearest_package(&item.path) else { continue };
         let package = &graph.packages[position];
         let is_script = package.build_script.as_deref() == Some(item.path.as_str());
-        if !package.member && !is_script {
+        // Tests execute what a macro makes, and not the macro.
+        if (!package.member || package.is_macro) && !is_script {
             others.entry(position).or_default().push(item.code_change());
             continue;
         }

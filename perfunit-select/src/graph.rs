@@ -69,6 +69,7 @@ pub fn graph(
             targets,
             build_script: package.build_script.clone(),
             member: package.member,
+            is_macro: package.is_macro,
         });
     }
     let outside = outside_packages(&versions.files.head, workspace);

@@ -295,6 +295,7 @@ mod tests {
             targets: Vec::new(),
             build_script: None,
             doctests: false,
+            is_macro: false,
         }
     }
 

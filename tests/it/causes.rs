@@ -73,6 +73,34 @@ fn a_package_beside_the_workspace_is_named_with_what_changed_in_it() {
     assert_eq!(cause["text"], "rates: changed total (rates/src/lib.rs:1)");
 }
 
+#[test]
+fn a_changed_procedural_macro_is_the_cause_of_the_tests_that_use_it() {
+    let project = Project::empty().with_natural_layout();
+    let package = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    let workspace = "[workspace]\nmembers = [\"twice\"]\n[dependencies]\ntwice = { path = \"twice\" }\n";
+    project.write("Cargo.toml", package("shop") + workspace);
+    project.write("twice/Cargo.toml", package("twice") + "[lib]\nproc-macro = true\n");
+    let code = "pub fn price(numbers: &[u64]) -> u64 {\n    twice::sum!(numbers)\n}\n";
+    project.write(
+        "src/lib.rs",
+        CALLER.replace(&CALLER[CALLER.find("pub fn").unwrap()..CALLER.find("#[cfg").unwrap()], code),
+    );
+    let library = |times: usize| {
+        let sum = "numbers.iter().map(|n| std::hint::black_box(*n)).sum::<u64>()";
+        let made = vec![sum; times].join(" + ");
+        format!(
+            "use proc_macro::TokenStream;\n\n#[proc_macro]\npub fn sum(_: TokenStream) -> TokenStream {{\n    \
+             made()\n}}\n\nfn made() -> TokenStream {{\n    \"{made}\".parse().unwrap()\n}}\n"
+        )
+    };
+    project.write("twice/src/lib.rs", library(1));
+    project.commit("base");
+    project.write("twice/src/lib.rs", library(2));
+    project.commit("head");
+    let cause = cause(&project);
+    assert_eq!(cause["text"], "twice: changed made (twice/src/lib.rs:8)");
+}
+
 /// The same as [`caller`], with a package of the repository instead of the registry's.
 fn patched(tables: &str) -> Project {
     let project = Project::empty().with_natural_layout();

@@ -217,6 +217,7 @@ fn add_packages(
             targets: package.targets.iter().filter_map(target).collect(),
             build_script: script.and_then(|target| relative(git_root, target.src_path.as_std_path())),
             doctests: package.targets.iter().any(|target| target.doctest),
+            is_macro: package.targets.iter().any(cargo_metadata::Target::is_proc_macro),
         });
     }
     add_beyond(cargo, git_root, beyond, workspace)

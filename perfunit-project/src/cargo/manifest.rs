@@ -101,6 +101,7 @@ pub(super) fn read(git_root: &Path, root: &Path, folder: &Path) -> Option<(Packa
         targets: Vec::new(),
         build_script: None,
         doctests: false,
+        is_macro: false,
     };
     let mut beyond = BTreeSet::new();
     let shared = self::manifest(root).unwrap_or_default();
@@ -232,6 +233,7 @@ mod tests {
             targets: Vec::new(),
             build_script: None,
             doctests: false,
+            is_macro: false,
         }
     }
 

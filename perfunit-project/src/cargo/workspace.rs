@@ -78,6 +78,8 @@ pub struct Package {
     pub build_script: Option<String>,
     /// True if `cargo test` runs documentation tests.
     pub doctests: bool,
+    /// True if the library is a procedural macro of a member, which only compilers run.
+    pub is_macro: bool,
 }
 
 /// A dependency on a package.

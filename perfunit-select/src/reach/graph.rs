@@ -55,6 +55,8 @@ pub struct PackageNode {
     pub build_script: Option<String>,
     /// True if the package is a workspace member. Tests of other path dependencies are not ours.
     pub member: bool,
+    /// True if the library is a procedural macro: its functions run in compilers, not in the tests of other packages.
+    pub is_macro: bool,
 }
 
 /// A target of a package.

@@ -26,6 +26,7 @@ fn package(name: &str, dependencies: &[(&str, bool)], targets: Vec<TargetNode>) 
         targets,
         build_script: Some(format!("{name}/make.rs")),
         member: true,
+        is_macro: false,
     }
 }
 

@@ -3,9 +3,9 @@
 use super::capture_role::{self, FOLDER_VARIABLE, RUNNER_ARGUMENT};
 use super::cargo_output::{ErrorPlace, Messages, follow, only_tests, read_messages};
 use super::configuration::configured_targets;
-use super::disk::full_disk;
 use super::doctests::{self, Order, RUSTDOC_NAME};
 use super::fingerprint::Fingerprint;
+use super::full_disk::full_disk;
 use super::key::{self, side_key};
 use super::request::Request;
 use super::side_build::{self, Artifacts, SideBuild};

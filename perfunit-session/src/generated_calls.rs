@@ -7,7 +7,7 @@ use super::news::Announce;
 use super::open::{Lock, Opened, open};
 use super::options::{Accepting, Options};
 use super::pairings;
-use super::second::{self, not_compared};
+use super::second_comparison::{self, not_compared};
 use super::session::{Session, select_to_build};
 use perfunit_build::{Builder, with_code_settings};
 use perfunit_generate as generate;
@@ -42,7 +42,7 @@ pub fn check(options: &Options) -> Result<()> {
 /// Returns the options for comparing generated calls in the remaining time, without the filters of tests. [`only`] sets
 /// the calls to compare.
 fn of_calls(options: &Options, elapsed: Duration) -> Options {
-    let mut calls = second::second(options, elapsed);
+    let mut calls = second_comparison::second(options, elapsed);
     calls.all_tests = false;
     calls.filter = Filter::default();
     calls.rules = Rules { accepted: Vec::new(), default_filter: None, ..calls.rules };
@@ -127,7 +127,7 @@ impl Found {
         if is_all_known && tests.uncovered.is_empty() {
             return Ok(None);
         }
-        second::check_time_left()?;
+        second_comparison::check_time_left()?;
         let failed = |error: Error| not_compared(&error);
         let calls = of_calls(options, elapsed);
         let opened = open(&calls, terminal, tests.lock).map_err(failed)?;

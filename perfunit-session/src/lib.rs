@@ -24,7 +24,7 @@ mod pairings;
 mod partition;
 mod ratchet;
 pub mod runs;
-mod second;
+mod second_comparison;
 mod session;
 mod summary;
 mod time_estimate;
@@ -87,7 +87,7 @@ fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) ->
         return compare_both(options, terminal, announce);
     }
     let started = Instant::now();
-    let mut compared = compare_both(&second::first(options), terminal, announce)?;
+    let mut compared = compare_both(&second_comparison::first(options), terminal, announce)?;
     let calls = generated_calls::compare_calls(options, started.elapsed(), &compared, terminal, announce);
     let outcomes = || calls.run().into_iter().flat_map(|run| &run.outcomes);
     let settled = |warning: &Warning| generated_calls::is_settled(warning, outcomes().map(|outcome| &outcome.test));
@@ -110,7 +110,8 @@ fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -
     let mut first = compare_opened(opened, &options, started, announce)?;
     let second = against.second(&first.run, started.elapsed()).and_then(|options| {
         terminal.status("Ratchet", &format!("also comparing with {}", against.version.label));
-        compare(&options, terminal, first.lock.as_ref(), announce).map_err(|error| second::not_compared(&error))
+        compare(&options, terminal, first.lock.as_ref(), announce)
+            .map_err(|error| second_comparison::not_compared(&error))
     });
     let comparison = match second {
         Ok(second) if second.contents.head != first.contents.head => Err(NotCompared::HeadChanged),

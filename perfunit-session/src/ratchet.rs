@@ -1,7 +1,7 @@
 //! Compares head with an older version after base, to detect small losses that add up.
 
 use super::options::{Accepting, Options};
-use super::second;
+use super::second_comparison;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{AcceptedLoss, NotCompared, Run, VersionName, Warning};
 use perfunit_project::git::Repository;
@@ -41,7 +41,7 @@ impl<'a> OlderVersion<'a> {
     /// Returns the options for comparing with this base. If base is the ratchet's version, no second comparison shares
     /// the error rate.
     pub fn first(&self, base: &str) -> Options {
-        if base == self.version.commit { self.options.clone() } else { second::first(self.options) }
+        if base == self.version.commit { self.options.clone() } else { second_comparison::first(self.options) }
     }
 
     /// Returns the options for comparing with the ratchet's version in the remaining time.
@@ -49,8 +49,8 @@ impl<'a> OlderVersion<'a> {
         if first.base.commit == self.version.commit {
             return Err(NotCompared::IsBase);
         }
-        second::check_time_left()?;
-        let mut options = second::second(self.options, elapsed);
+        second_comparison::check_time_left()?;
+        let mut options = second_comparison::second(self.options, elapsed);
         options.request = options.request.since(&self.version.commit);
         options.rules.accepted = self.accepted.to_vec();
         options.accepting = Accepting::History;

@@ -3,7 +3,7 @@
 use super::arguments::Scope;
 use super::linkers::Linker;
 use super::record::LinkRecord;
-use crate::disk::full_disk;
+use crate::full_disk::full_disk;
 use object::read::archive::ArchiveFile;
 use object::{Architecture, File, Object, ObjectSection, ObjectSymbol, SectionIndex, SymbolKind};
 use perfunit_model::NoLayout;

@@ -13,7 +13,7 @@
 //!
 //! The caller must make sure that no two runs use a tree at the same time.
 
-mod disk;
+mod files;
 mod inject;
 mod plan;
 mod state;

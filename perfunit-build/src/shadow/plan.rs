@@ -1,6 +1,6 @@
 //! Plans a checkout by comparing the wanted files with the recorded and the existing ones. Pure.
 
-use super::disk::Scan;
+use super::files::Scan;
 use super::state::State;
 use perfunit_project::git::Entry;
 use std::collections::{BTreeMap, BTreeSet};

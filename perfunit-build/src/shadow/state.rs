@@ -1,6 +1,6 @@
 //! Records of the tree's files, stored next to it between runs.
 
-use super::disk::Stamp;
+use super::files::Stamp;
 use perfunit_model::error::Result;
 use perfunit_project::git::Mode;
 use perfunit_system::json;

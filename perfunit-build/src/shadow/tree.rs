@@ -1,6 +1,6 @@
 //! The shadow tree on disk, and checkouts into it.
 
-use super::disk;
+use super::files;
 use super::inject::{self, Injections};
 use super::plan::{self, Plan};
 use super::state::{Record, State};
@@ -59,7 +59,7 @@ impl Tree {
     pub fn open(home: &Path, prefix: &str) -> Result<Tree> {
         let root = home.join(PLACE);
         let (state_file, staging) = (home.join("tree.json"), home.join("tree.part"));
-        if disk::ensure_folder(&root)?.is_new() {
+        if files::ensure_folder(&root)?.is_new() {
             perfunit_system::fs::remove_file(&state_file)?;
         }
         // Programs that read `.gitignore` files stop at a folder with a `.git`. An empty one is not a repository, so
@@ -88,7 +88,7 @@ impl Tree {
     pub fn checkout(&mut self, repository: &Repository, files: &FileSet, injections: &Injections) -> Result<Stats> {
         let (wanted, not_injected) = self.collect_entries(repository, files, injections)?;
         let mut state = State::load(&self.state_file)?;
-        let plan = plan::plan(&wanted, &state, &disk::scan(&self.root)?);
+        let plan = plan::plan(&wanted, &state, &files::scan(&self.root)?);
         if !plan.is_empty() || !state.complete {
             self.announce(&plan, &mut state)?;
             self.remove(&plan)?;
@@ -118,7 +118,7 @@ impl Tree {
     /// Returns the paths that others changed, added or removed since the last checkout, relative to the repository.
     /// Leaves out everything outside of the repository and cache folders, such as a target folder of cargo.
     pub fn changes(&self) -> Result<Vec<PathBuf>> {
-        let scan = disk::scan(&self.root)?;
+        let scan = files::scan(&self.root)?;
         let caches: BTreeSet<PathBuf> = scan.files.keys().filter(|path| path.ends_with(CACHE_TAG)).cloned().collect();
         let in_cache = |path: &Path| path.ancestors().skip(1).any(|folder| caches.contains(&folder.join(CACHE_TAG)));
         let disturbed = plan::find_disturbed(&State::load(&self.state_file)?, &scan);
@@ -181,8 +181,8 @@ impl Tree {
         for path in &plan.write {
             let (entry, target) = (&wanted[path], self.root.join(path));
             perfunit_system::fs::create_dir_all(target.parent().unwrap_or(&self.root))?;
-            disk::put(&target, &self.staging, entry.mode, &repository.read(entry, path)?)?;
-            let record = Record { id: entry.id.to_string(), mode: entry.mode, stamp: disk::Stamp::of(&target)? };
+            files::put(&target, &self.staging, entry.mode, &repository.read(entry, path)?)?;
+            let record = Record { id: entry.id.to_string(), mode: entry.mode, stamp: files::Stamp::of(&target)? };
             state.insert(path, record);
         }
         Ok(())

@@ -5,7 +5,7 @@
 //! as usual and finds all its builds. A missing build is an error.
 
 mod manifest;
-mod take;
+mod unpack;
 
 pub use manifest::{Archive, DISPATCHER, METER, PARTS, Recipe, SEEDS, note};
-pub use take::{adopt, install};
+pub use unpack::{adopt, install};

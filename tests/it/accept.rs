@@ -52,7 +52,8 @@ fn a_trailer_accepts_a_slowdown_up_to_its_size() {
     let run = diff(&project, &["HEAD~3", "--message-format", "short"]).expect(0);
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert!(
-        lines[0].starts_with("accepted +") && lines[0].contains("] sample tests::mixes  -  accepted up to 400 %"),
+        lines[0].starts_with("accepted +")
+            && lines[0].contains("] sample tests::mixes  src/lib.rs:3 slow  accepted up to 400 %"),
         "{lines:?}"
     );
     assert!(lines[1].starts_with("summary verdict=accepted slower=0 accepted=1 "), "{lines:?}");

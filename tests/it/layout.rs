@@ -73,8 +73,9 @@ fn check_matched(project: &Project, linker: &str) -> Value {
     assert!(count("loops") >= 1 && count("held") == count("loops"), "{layout}");
     assert!(count("data") > 200 && count("data_equal") == count("data"), "{layout}");
     for test in document["tests"].as_array().unwrap() {
-        // A threshold is relative, and a few ns are many percent of the shortest test.
-        assert!(test["verdict"] == "not-measured" || test["threshold"].as_f64() < Some(0.15), "{test}");
+        // A threshold is relative: 1 ns is many percent of the shortest test, which is too short to measure on some machines.
+        let is_short = test["verdict"] == "not-measured" || test["base_ns"].as_f64() < Some(10.0);
+        assert!(is_short || test["threshold"].as_f64() < Some(0.15), "{test}");
     }
     document
 }

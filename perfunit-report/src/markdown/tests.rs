@@ -9,7 +9,7 @@ fn told(run: &Run) -> String {
 
 #[test]
 fn a_comment_reads_like_this() {
-    assert_data_eq!(told(&full()), str![[r#"
+    assert_data_eq!(told(&full()), str![[r"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
@@ -64,8 +64,8 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"#]].raw());
-    assert_data_eq!(told(&samples::whole()), str![[r#"
+"]].raw());
+    assert_data_eq!(told(&samples::whole()), str![[r"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
@@ -132,7 +132,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"#]].raw());
+"]].raw());
 }
 
 /// Renders HTML like GitHub, without its sanitizing.
@@ -256,13 +256,13 @@ fn without_news_there_is_little_or_nothing_to_read() {
     assert_eq!(render(&fine, &silent), "");
     assert_data_eq!(
         top(&fine, &Rendering::default()),
-        str![[r#"
+        str![[r"
 <!-- cargo-perfunit -->
 ### No test got slower or faster
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` + changes): 1 measured of 412 tests.
 
-"#]]
+"]]
         .raw()
     );
     let growing = Run { growth: Some(samples::growth()), ..fine.clone() };
@@ -276,51 +276,51 @@ fn without_news_there_is_little_or_nothing_to_read() {
     assert!(render(&noisy, &denied).contains("<summary>1 inconclusive</summary>"));
     assert_data_eq!(
         top(&noisy, &denied),
-        str![[r#"
+        str![[r"
 <!-- cargo-perfunit -->
 ### No test got slower or faster, 1 inconclusive; the run is undecided
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` + changes): 1 measured of 412 tests.
 
-"#]]
+"]]
         .raw()
     );
     let fails = Reason::Fails { side: FailedOn::Base, how: Failure::Said("no".to_owned()), intermittent: false };
     let broken = run(vec![samples::unmeasured("a", Some(fails))]);
     assert_data_eq!(
         top(&broken, &silent),
-        str![[r#"
+        str![[r"
 <!-- cargo-perfunit -->
 ### No test could be measured; the selected tests fail on base
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` + changes): 0 measured of 412 tests.
 
-"#]]
+"]]
         .raw()
     );
     let stopped = Run { interrupted: true, ..fine };
     assert_data_eq!(
         top(&stopped, &silent),
-        str![[r#"
+        str![[r"
 <!-- cargo-perfunit -->
 ### The comparison was interrupted
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` + changes): 1 measured of 412 tests, then stopped by Ctrl-C.
 
-"#]]
+"]]
         .raw()
     );
     let mut nothing = run(Vec::new());
     nothing.selection.nothing_because = Some(NothingBecause::Comments { files: 3 });
     assert_data_eq!(
         top(&nothing, &Rendering::default()),
-        str![[r#"
+        str![[r"
 <!-- cargo-perfunit -->
 ### No test can have changed
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` + changes): `only comments, documentation comments and formatting differ (3 files)`.
 
-"#]]
+"]]
         .raw()
     );
 }
@@ -331,7 +331,7 @@ fn tests_that_could_not_have_detected_the_change_are_counted_on_top() {
     let run = run(vec![outcome("a", Verdict::Same, Some(cold))]);
     assert_data_eq!(
         top(&run, &Rendering::default()),
-        str![[r#"
+        str![[r"
 <!-- cargo-perfunit -->
 ### No test got slower or faster
 
@@ -339,7 +339,7 @@ fn tests_that_could_not_have_detected_the_change_are_counted_on_top() {
 
 **1 of 1 test could not have detected a change of 10 %.**
 
-"#]]
+"]]
         .raw()
     );
 }

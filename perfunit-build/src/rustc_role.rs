@@ -84,8 +84,13 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
             count_work(&mut command, &config, &call);
         }
     }
-    if probes || call.test || call.cfg_test {
+    let uses_ours = probes || call.test || call.cfg_test;
+    if uses_ours {
         add_our_crates(&mut command, &config, &call)?;
+    }
+    // A dependency may carry probes, also one of a procedural macro.
+    if let Some(folder) = config.runtime.parent().filter(|_| uses_ours || config.probes != Probes::Without) {
+        command.arg("-L").arg(format!("dependency={}", folder.display()));
     }
     if is_bench {
         add_libtest(&mut command, &config, &call);
@@ -152,10 +157,6 @@ fn add_our_crates(command: &mut Command, config: &WrapperConfig, call: &Call) ->
     // The crate needs another name, because a project may depend on the published runtime for its attributes.
     command.args(["--extern", &library("__perfunit_runtime", &config.runtime)]);
     command.args(["--extern", &library("perfunit_macros", &config.macros)]);
-    // Path for the runtime of a dependency with probes.
-    if let Some(folder) = config.runtime.parent() {
-        command.arg("-L").arg(format!("dependency={}", folder.display()));
-    }
     Ok(())
 }
 

@@ -101,6 +101,36 @@ fn a_changed_procedural_macro_is_the_cause_of_the_tests_that_use_it() {
     assert_eq!(cause["text"], "twice: changed made (twice/src/lib.rs:8)");
 }
 
+#[test]
+fn a_library_that_a_procedural_macro_uses_is_built_with_probes_and_counters() {
+    let project = Project::empty().with_natural_layout();
+    let package = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    let workspace = "[workspace]\nmembers = [\"same\", \"words\"]\n[dependencies]\nsame = { path = \"same\" }\n";
+    project.write("Cargo.toml", package("shop") + workspace);
+    project.write("words/Cargo.toml", package("words"));
+    project.write("words/src/lib.rs", "pub fn same(words: &str) -> String {\n    words.to_owned()\n}\n");
+    let uses = "[lib]\nproc-macro = true\n[dependencies]\nwords = { path = \"../words\" }\n";
+    project.write("same/Cargo.toml", package("same") + uses);
+    let code = "use proc_macro::TokenStream;\n\n#[proc_macro]\npub fn same(code: TokenStream) -> TokenStream {\n    \
+                words::same(&code.to_string()).parse().unwrap()\n}\n";
+    project.write("same/src/lib.rs", code);
+    let version = |numbers: &str| {
+        let sum = format!("same::same!({numbers}.map(|n| std::hint::black_box(*n)).sum())");
+        let code = format!("pub fn price(numbers: &[u64]) -> u64 {{\n    {sum}\n}}\n");
+        let rest = &CALLER[CALLER.find("#[cfg").unwrap()..];
+        project.write("src/lib.rs", format!("{code}{rest}"));
+    };
+    version("numbers.iter()");
+    project.commit("base");
+    version("numbers.iter().chain(numbers)");
+    project.commit("head");
+    let run = project.diff(&["--explain", "always", "--engine", "probes", "--growth"]).expect(100);
+    let document = run.json();
+    assert_eq!(document["growth"]["not_counted"], Value::Array(Vec::new()), "{:#}", document["growth"]);
+    let explanation = &document["tests"][0]["explanation"];
+    assert_eq!(explanation["functions"][0]["name"], "price", "{explanation:#}");
+}
+
 /// The same as [`caller`], with a package of the repository instead of the registry's.
 fn patched(tables: &str) -> Project {
     let project = Project::empty().with_natural_layout();

@@ -40,6 +40,8 @@ pub enum Growing {
     AsBefore,
     /// The work grows with another power.
     Faster(Faster),
+    /// Head's share of more work still grows at the largest length, given here, but no law explains it.
+    Unclear(WorkAt),
 }
 
 /// Evidence that head's work grows with a larger power than base's.
@@ -61,7 +63,22 @@ pub fn growth(seen: &[WorkAt]) -> Growing {
     if largest.length < SPREAD * first.length || steps.len() < FEWEST_STEPS {
         return Growing::TooClose;
     }
-    faster(&steps, *largest).map_or(Growing::AsBefore, Growing::Faster)
+    match faster(&steps, *largest) {
+        Some(faster) => Growing::Faster(faster),
+        None if may_be_faster(&steps, *largest) => Growing::Unclear(*largest),
+        None => Growing::AsBefore,
+    }
+}
+
+/// Returns whether head does so much more work at the largest length, and a larger share of it than at smaller ones, that
+/// another power is not excluded.
+fn may_be_faster(steps: &[WorkAt], largest: WorkAt) -> bool {
+    let more = largest.work.head - largest.work.base;
+    let explained = || power_and_logarithm(&values(steps, ratio), LEAST_POWER);
+    more >= LEAST_BLOCKS
+        && ratio(&largest) >= LEAST_RATIO
+        && still_growing(steps, largest)
+        && explained().is_some_and(|(power, logarithm)| power < logarithm)
 }
 
 fn faster(steps: &[WorkAt], largest: WorkAt) -> Option<Faster> {

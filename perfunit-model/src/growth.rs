@@ -71,6 +71,17 @@ pub enum UnseenBecause {
         /// The largest length that was seen in both versions.
         to: u64,
     },
+    /// Head does more work, and a larger part of it at larger lengths, but no law explains it.
+    Unclear {
+        /// The argument.
+        argument: String,
+        /// The largest length that was seen in both versions.
+        length: u64,
+        /// Base's work at this length, in basic blocks.
+        base: u64,
+        /// Head's work at this length, in basic blocks.
+        head: u64,
+    },
     /// The function returns an iterator, so the work happens after it returned.
     Iterator,
     /// The function returns a future, so the work happens after it returned.
@@ -125,7 +136,19 @@ impl Display for UnseenBecause {
         match self {
             Self::NarrowLengths { argument, from, to } => {
                 let argument = one_line(argument);
-                write!(f, "lengths of `{argument}` from {from} to {to} do not spread over four octaves from 4 on")
+                write!(
+                    f,
+                    "lengths of `{argument}` from {from} to {to} are too few or too close: six from 4 on are needed, the largest 16 \
+                    times the smallest"
+                )
+            }
+            Self::Unclear { argument, length, base, head } => {
+                let argument = one_line(argument);
+                write!(
+                    f,
+                    "{head} basic blocks instead of {base} where the length of `{argument}` is {length}, and a larger part at \
+                    larger lengths, but by no clear law"
+                )
             }
             Self::Iterator => f.write_str("returns an iterator, which does the work later"),
             Self::Future => f.write_str("returns a future, which does the work later"),

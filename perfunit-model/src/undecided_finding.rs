@@ -86,6 +86,7 @@ impl Run {
         let unseen = self.growth.iter().flat_map(|growth| &growth.unseen);
         let is_open = |unseen: &&GrowthUnseen| match unseen.because {
             UnseenBecause::NarrowLengths { .. }
+            | UnseenBecause::Unclear { .. }
             | UnseenBecause::Iterator
             | UnseenBecause::Future
             | UnseenBecause::NotInstrumented => true,

@@ -238,7 +238,7 @@ mod tests {
         check(
             growth,
             "      Growth  work grows as before in 1 function
-                not known: b: lengths of `text` from 3 to 40 do not spread over four octaves from 4 on
+                not known: b: lengths of `text` from 3 to 40 are too few or too close: six from 4 on are needed, the largest 16 times the smallest
                 not known: a, c: returns an iterator, which does the work later
                 not known: 1 test: it has its own test harness
 ",

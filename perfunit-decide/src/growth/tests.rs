@@ -70,6 +70,18 @@ fn constants_factors_logarithms_and_other_paths_are_no_other_power() {
 }
 
 #[test]
+fn more_work_that_no_law_explains_is_no_answer() {
+    // The content of one length in the middle makes head's extra work five times smaller.
+    let lengths = [4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 300.0];
+    let found = judge(
+        &lengths,
+        |n| 40.0 * n,
+        |n| 40.0 * n + if (10.0..20.0).contains(&n) { 0.1 } else { 0.5 } * n * n * of_content(n, 0.8),
+    );
+    assert!(matches!(found, Growing::Faster(_) | Growing::Unclear(_)), "{found:?}");
+}
+
+#[test]
 fn a_factor_of_the_length_is_another_power_whatever_its_weight() {
     let (mut found, mut all) = (0, 0);
     for lengths in ranges() {

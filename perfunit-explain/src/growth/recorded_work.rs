@@ -77,9 +77,8 @@ impl RecordedWork {
 
     /// Returns the keys of the compared functions.
     pub fn compared_keys(&self) -> BTreeSet<u64> {
-        let compared =
-            self.places.keys().filter(|place| growth(&self.at(**place, WorkKind::Whole)) != Growing::TooClose);
-        compared.map(|place| place.key).collect()
+        let keys: BTreeSet<u64> = self.places.keys().map(|place| place.key).collect();
+        keys.into_iter().filter(|key| is_judged(&self.places(*key))).collect()
     }
 
     /// Returns the smallest and the largest length of an argument, without empty inputs.
@@ -103,6 +102,13 @@ impl RecordedWork {
         })
         .collect()
     }
+}
+
+/// Returns whether the growth with one of a function's arguments is known, and with none unclear or faster.
+pub fn is_judged(places: &[(Place, Growing)]) -> bool {
+    let has = |is: fn(&Growing) -> bool| places.iter().any(|(_, growing)| is(growing));
+    has(|growing| matches!(growing, Growing::Faster(_)))
+        || has(|growing| *growing == Growing::AsBefore) && !has(|growing| matches!(growing, Growing::Unclear(_)))
 }
 
 /// Returns the parametrized workloads that are slower at their largest parameter because time grows with another power.

@@ -120,7 +120,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `changed Parser::line (src/parser.rs:88)`
 - Changed: `changed Cargo.lock`
-- Unknown growth: <code>idle&#58;&#58;Pool&#58;&#58;drain&#58; lengths of &#96;text&#96; from 3 to 40 do not spread over four octaves from 4 on</code>
+- Unknown growth: <code>idle&#58;&#58;Pool&#58;&#58;drain&#58; lengths of &#96;text&#96; from 3 to 40 are too few or too close&#58; six from 4 on are needed, the largest 16 times the smallest</code>
 - Unknown growth: `1 test: it has its own test harness`
 - Note: `code layout not controlled in mycrate: the linker ld refuses: no such option`
 - Note: `3 verdicts below 40 % rest on one layout: code placement alone can cause such a change`

@@ -21,7 +21,7 @@ pub enum MessageFormat {
 #[derive(Debug, Args)]
 pub struct ReportingArguments {
     /// Also fail on these findings: in the exit code of `diff`, and as failed test cases with `junit`.
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = "Output")]
     pub deny: Vec<Deny>,
     /// Only report tests as inconclusive if they may have changed by at least this much [default: 10%].
     ///

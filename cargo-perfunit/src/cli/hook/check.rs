@@ -26,9 +26,10 @@ pub struct CheckArguments {
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
     /// Also block pushes with these findings.
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub deny: Vec<Deny>,
-    /// Also block pushes that could not be checked, because they do not build or exceed the budget.
+    /// Also block pushes that could not be checked, because they do not build or exceed the budget before a test is
+    /// measured.
     #[arg(long)]
     pub strict: bool,
     /// Path to Cargo.toml [default: that of the only project in the repository].

@@ -48,7 +48,11 @@ impl Explanation {
         }
         let responsible = self.responsible.first()?;
         let function = &self.functions[responsible.function];
-        Some(MainCause::Function { function, is_changed: responsible.changed.is_some() })
+        // A function without a place is outside of the workspace, and only its package is known to have changed.
+        match self.causes.first() {
+            Some(cause) if function.file.is_empty() => Some(MainCause::Outer(&cause.changed)),
+            _ => Some(MainCause::Function { function, is_changed: responsible.changed.is_some() }),
+        }
     }
 }
 
@@ -115,6 +119,7 @@ impl<'a> MainCauses<'a> {
 fn by_item<'a>(item: &'a CodeChange, known: &[(&Why, MainCause<'a>)]) -> MainCause<'a> {
     let is_item = |cause: &&MainCause<'_>| match cause {
         MainCause::Function { function, .. } => function.file == item.path && function.is_named(&item.item),
+        MainCause::Outer(Changed::LocalDependency { changes, .. }) => changes.contains(item),
         _ => false,
     };
     known.iter().map(|(_, cause)| cause).find(is_item).cloned().unwrap_or(MainCause::Item(item))

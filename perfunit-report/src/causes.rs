@@ -51,9 +51,14 @@ fn line(explanation: &Explanation, responsible: &ResponsibleFunction, glyphs: Gl
     let interval = interval(responsible.change, explanation.engine, glyphs);
     let share = 100.0 * responsible.share;
     let how = how(explanation, responsible);
-    let source = responsible.changed.map_or_else(|| "source unchanged".to_owned(), |change| change.to_string());
+    // The sources outside of the workspace are not compared.
+    let source = match responsible.changed {
+        Some(change) => format!(" ({change})"),
+        None if function.file.is_empty() => String::new(),
+        None => " (source unchanged)".to_owned(),
+    };
     format!(
-        "responsible: {}{}: {change}{interval}, {share:.0} % of the difference: {how} ({source})",
+        "responsible: {}{}: {change}{interval}, {share:.0} % of the difference: {how}{source}",
         place(function),
         not_apart(explanation, responsible)
     )
@@ -86,8 +91,14 @@ pub(super) fn evidence(explanation: &Explanation) -> Option<String> {
     })
 }
 
+/// Returns the name of a function with its place; with its package if it is outside of the workspace.
 pub(super) fn place(function: &Function) -> String {
-    format::one_line(&format!("{} ({}:{})", function.name, function.file, function.line))
+    let Function { package, file, line, name } = function;
+    format::one_line(&if file.is_empty() {
+        format!("{name} (of {package})")
+    } else {
+        format!("{name} ({file}:{line})")
+    })
 }
 
 /// Describes how a function is responsible: `takes longer, 3 calls per run`.

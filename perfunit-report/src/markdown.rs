@@ -8,7 +8,7 @@ use super::counts::{self, Excluded, Unmeasured, is_no_shortcoming};
 use super::figures::{Words, at_least, possible, rule, times, within_bound, word};
 use super::headline::headline;
 use super::rendering::{Rendering, WhenFine, is_fine};
-use super::sections::{Item, Kind, Section, Sections};
+use super::sections::{Item, Kind, Section, Sections, place};
 use super::{acceptance, causes, metrics};
 use perfunit_model::format::{self, Glyphs, count, is_deceptive, one_line, percent, sentence};
 use perfunit_model::{
@@ -257,7 +257,7 @@ fn responsible(explanation: &Explanation) -> Option<String> {
         return causes::cause_name(&cause, Glyphs::Unicode).map(|name| code(&name));
     };
     let responsible = explanation.responsible.first()?;
-    let place = code(&format!("{}:{}", function.file, function.line));
+    let place = code(&place(function));
     let share = format!("{:.0} % of the change", 100.0 * responsible.share);
     let source = if responsible.changed.is_some() { "" } else { ", source unchanged" };
     let apart = plain(&causes::not_apart(explanation, responsible));

@@ -172,9 +172,10 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Returns the file and line of a function.
+/// Returns the file and line of a function; its package if it is outside of the workspace.
 pub fn place(function: &Function) -> String {
-    one_line(&format!("{}:{}", function.file, function.line))
+    let Function { package, file, line, .. } = function;
+    one_line(&if file.is_empty() { package.clone() } else { format!("{file}:{line}") })
 }
 
 /// Returns true if a test passes on base and fails on head.

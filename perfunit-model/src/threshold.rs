@@ -20,7 +20,7 @@ const BOUNDS: [f64; 4] = [0.01, 0.02, 0.05, 0.1];
 pub enum InvalidThreshold {
     #[error("invalid threshold `{0}`: use a percentage such as `10%`")]
     NoNumber(String),
-    #[error("threshold `{0}` must be greater than 0 % and less than 100 %")]
+    #[error("the change `{0}` must be greater than 0 % and less than 100 %")]
     OutOfRange(String),
 }
 

@@ -23,7 +23,8 @@ pub fn headline(run: &Run) -> Option<String> {
             None => counts::describe_unmeasured(second, &version),
         },
         (0, measured) => {
-            let further = if second.slower().next().is_some() { "no further test" } else { "no test" };
+            let is_other = second.slower().next().is_some() || accepted_losses(run).next().is_some();
+            let further = if is_other { "no further test" } else { "no test" };
             let open = second.inconclusive().count() - second.probably_slower().count();
             let parts = [
                 (measured, "measured".to_owned()),

@@ -99,7 +99,7 @@ mod tests {
         check_refusal("[profile.default\n", &[".config/perfunit.toml:1:"]);
         check_refusal(
             "[profile.default]\nthreshold = \"200%\"\n",
-            &["toml:2:13: threshold `200%` must be", "threshold = \"200%\""],
+            &["toml:2:13: the change `200%` must be", "threshold = \"200%\""],
         );
         check_refusal("[profile.ci]\n\nthreshold = true\n", &["toml:3:13", "expected a change like \"2%\" or 0.02"]);
         check_refusal("[profile.ci]\nbudget = \"1 parsec\"\n", &["toml:2:10", "unknown unit `parsec`"]);

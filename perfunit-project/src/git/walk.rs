@@ -220,8 +220,11 @@ fn nothing_wanted(walk: &Walk, passed: usize) -> Error {
         (0, Some(_)) => error.hint("pass an earlier day with --since"),
         (0, None) => error.hint("use an older start, such as `HEAD~20`"),
         _ => {
-            let asked = if walk.steps == Steps::Merges { "is a merge" } else { "changes one of the paths" };
-            Error::usage(format!("none of the {passed} commits in {range} {asked}")).hint("omit --merges or --paths")
+            let (asked, hint) = match walk.steps {
+                Steps::Merges => ("is a merge", "omit --merges"),
+                Steps::All => ("changes one of the paths", "give other --paths, or none"),
+            };
+            Error::usage(format!("none of the {passed} commits in {range} {asked}")).hint(hint)
         }
     }
 }

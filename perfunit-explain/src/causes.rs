@@ -403,9 +403,10 @@ fn code(selected: &TargetSelection) -> Vec<Suspect> {
         let Some(position) = graph.nearest_package(&item.path) else { continue };
         let package = &graph.packages[position];
         let is_script = package.build_script.as_deref() == Some(item.path.as_str());
-        // Tests execute what a macro makes, and not the macro.
         if (!package.member || package.is_macro) && !is_script {
             others.entry(position).or_default().push(item.code_change());
+        }
+        if !package.member && !is_script {
             continue;
         }
         let changed = if is_script {
@@ -416,13 +417,20 @@ fn code(selected: &TargetSelection) -> Vec<Suspect> {
         let is_function = matches!(item.kind, ItemKind::Function | ItemKind::Method);
         let place =
             ItemPlace { file: item.path.clone(), name: item.name.clone(), ident: item.ident.clone(), is_function };
-        suspects.push(Suspect { changed, packages: graph.dependents(position), place: Some(place) });
+        // Only a macro's own tests execute it; those of others execute what it makes.
+        let is_executed_by_itself = package.is_macro && !is_script;
+        let of_itself = || BTreeSet::from([package.name.clone()]);
+        let packages = if is_executed_by_itself { of_itself() } else { graph.dependents(position) };
+        suspects.push(Suspect { changed, packages, place: Some(place) });
     }
     suspects.dedup();
-    suspects.extend(others.into_iter().map(|(position, changes)| Suspect {
-        changed: Changed::LocalDependency { package: graph.packages[position].name.clone(), changes },
-        packages: graph.dependents(position),
-        place: None,
+    suspects.extend(others.into_iter().map(|(position, changes)| {
+        let package = &graph.packages[position];
+        let mut packages = graph.dependents(position);
+        if package.is_macro {
+            packages.remove(&package.name);
+        }
+        Suspect { changed: Changed::LocalDependency { package: package.name.clone(), changes }, packages, place: None }
     }));
     suspects
 }

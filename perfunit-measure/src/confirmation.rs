@@ -153,10 +153,8 @@ impl Confirmer<'_, '_> {
             let (Some(settled), Ok(figures)) = (&screened.way, &screening.result) else { continue };
             let config = self.config.on(subject.terms).plus(screened.granted);
             let mut ask = |calls, settled: &Settled, figures: &Figures| {
-                let pairs_per_layout = pairs_per_layout(figures, &config, self.alpha, share);
-                // The files of programs change sides between two pairs.
                 let is_exchanged = settled.may_start_programs() && self.bench.exchanges_programs();
-                let pairs_per_layout = if is_exchanged { pairs_per_layout.in_twos() } else { pairs_per_layout };
+                let pairs_per_layout = pairs_per_layout(figures, &config, self.alpha, share, is_exchanged);
                 open.push(Open {
                     subject: index,
                     calls,
@@ -391,11 +389,22 @@ fn widest_in_doubt(open: &[Open], group: Range<usize>) -> Option<usize> {
 }
 
 /// Returns the pairs per layout with which enough layouts fit the budget, and the share of the run's time.
-fn pairs_per_layout(first: &Figures, config: &Config, alpha: f64, share: Option<Duration>) -> PairsPerLayout {
+/// The files of programs that are exchanged change sides between two pairs, so a layout has two pairs if these fit, too.
+fn pairs_per_layout(
+    first: &Figures,
+    config: &Config,
+    alpha: f64,
+    share: Option<Duration>,
+    is_exchanged: bool,
+) -> PairsPerLayout {
     let change = first.measured.threshold.max(first.measured.change.estimate.abs());
     let affordable = |time: Duration| time.as_secs_f64() / first.seconds_per_pair;
     let pairs = PairsPerLayout::new(first.spread, change, alpha, affordable(config.per_test_budget));
-    share.map_or(pairs, |share| pairs.with_first_look_of(affordable(share)))
+    let pairs = share.map_or(pairs, |share| pairs.with_first_look_of(affordable(share)));
+    let fits = |pairs: PairsPerLayout| {
+        pairs.sum(2 * decide::FIRST_LOOK) as f64 <= affordable(share.unwrap_or(config.per_test_budget))
+    };
+    Some(pairs.in_twos()).filter(|twos| is_exchanged && fits(*twos)).unwrap_or(pairs)
 }
 
 #[cfg(test)]

@@ -41,7 +41,8 @@ impl ExtraTime {
 
     /// Returns whether the time may settle a series with these settings that its budget left in doubt.
     pub fn may_settle(&self, series: &Measurement, config: &Config) -> bool {
-        series.is_worth(self.for_doubt(config))
+        let time = self.for_doubt(config);
+        !time.is_zero() && series.is_worth(time)
     }
 
     /// Takes time for a series with these settings, which goes on with it.

@@ -49,6 +49,9 @@ impl Function {
     }
 }
 
+/// The share of the difference from which another change is its main cause.
+pub const MOST: f64 = 0.5;
+
 /// Returns whether a name is a path, or its last segments.
 pub fn is_end_of_path(name: &str, path: &str) -> bool {
     path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
@@ -178,7 +181,6 @@ impl Explanation {
     /// Returns the outer cause of the difference. It is known if no workspace code changed, but another change can be
     /// the cause of most of the difference.
     pub fn outer_cause(&self) -> Option<&Cause> {
-        const MOST: f64 = 0.5;
         self.causes.first().filter(|cause| self.code_changed == Some(false) && cause.share >= MOST)
     }
 }

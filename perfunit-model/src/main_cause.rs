@@ -5,9 +5,10 @@
 //! instances), that function is the cause, unless it belongs to the test itself. If the versions differ in one function
 //! only, that function is the cause, also where it was inlined into the tests.
 
+use super::explanation::MOST;
 use super::explanation::is_end_of_path;
 use super::format::one_line;
-use super::{Changed, CodeChange, Explanation, Function, Outcome, Run, Verdict, Why};
+use super::{Cause, Changed, CodeChange, Explanation, Function, Outcome, Run, Verdict, Why};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 
@@ -48,8 +49,9 @@ impl Explanation {
         }
         let responsible = self.responsible.first()?;
         let function = &self.functions[responsible.function];
-        // A function without a place is outside of the workspace, and only its package is known to have changed.
-        match self.causes.first() {
+        // A function without a place is outside of the workspace, where only packages are known to have changed.
+        let is_outer = |cause: &&Cause| cause.share >= MOST && !matches!(cause.changed, Changed::Code(_));
+        match self.causes.iter().find(is_outer) {
             Some(cause) if function.file.is_empty() => Some(MainCause::Outer(&cause.changed)),
             _ => Some(MainCause::Function { function, is_changed: responsible.changed.is_some() }),
         }

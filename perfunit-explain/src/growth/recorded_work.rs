@@ -77,8 +77,11 @@ impl RecordedWork {
 
     /// Returns the keys of the compared functions.
     pub fn compared_keys(&self) -> BTreeSet<u64> {
-        let keys: BTreeSet<u64> = self.places.keys().map(|place| place.key).collect();
-        keys.into_iter().filter(|key| is_judged(&self.places(*key))).collect()
+        let mut by_key: BTreeMap<u64, Vec<(Place, Growing)>> = BTreeMap::new();
+        for place in self.places.keys() {
+            by_key.entry(place.key).or_default().push((*place, growth(&self.at(*place, WorkKind::Whole))));
+        }
+        by_key.into_iter().filter(|(_, places)| is_judged(places)).map(|(key, _)| key).collect()
     }
 
     /// Returns the smallest and the largest length of an argument, without empty inputs.

@@ -279,7 +279,9 @@ impl Repository {
             Candidate { label, tip, because }
         });
         let default = default.map(|(label, tip)| Candidate { label, tip, because: "the default branch".to_owned() });
-        let is_same_branch = |upstream: &Candidate<'_>| upstream.label.ends_with(&format!("/{branch}"));
+        let remote = self.inner.branch_upstream_remote(&format!("refs/heads/{branch}")).ok();
+        let pushed = remote.and_then(|remote| Some(format!("{}/{branch}", remote.as_str().ok()?)));
+        let is_same_branch = |upstream: &Candidate<'_>| Some(&upstream.label) == pushed.as_ref();
         let mut candidates: Vec<Candidate<'_>> = upstream.into_iter().chain(default).collect();
         candidates.sort_by_key(is_same_branch);
         candidates

@@ -215,6 +215,14 @@ mod tests {
             "      Growth  work grows as before in 12 functions\n",
         );
         check(model::Growth::default(), "      Growth  no function was called with lengths over four octaves\n");
+        let because = UnseenBecause::Unclear { argument: "text".into(), length: 300, base: 900, head: 9000 };
+        let unseen = vec![GrowthUnseen { function: finding().function, because }];
+        check(
+            model::Growth { unseen, ..model::Growth::default() },
+            "      Growth  whether work grows as before is known of no function
+                not known: Parser::parse: 9000 basic blocks instead of 900 where the length of `text` is 300, and a larger part at larger lengths, but by no clear law
+",
+        );
     }
 
     #[test]

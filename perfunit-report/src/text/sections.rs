@@ -8,8 +8,8 @@ use crate::terminal::{BAD, DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text,
 use crate::{causes, caveats, sections};
 use perfunit_model::format::{self, Glyphs, count, one_line};
 use perfunit_model::{
-    Conclusion, Denied, Function, GeneratedCalls, Generation, Outcome, Part, Run, Selection, Sharding, Stages, Verdict,
-    WithoutWorkload,
+    Conclusion, Denied, Function, GeneratedCalls, Generation, Outcome, Part, Run, Selection, Sharding, Stages,
+    UnseenBecause, Verdict, WithoutWorkload,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -114,6 +114,9 @@ fn growth(run: &Run, sections: &Sections<'_>, detail: Detail, screen: &mut Scree
         None if !growth.compared.is_empty() => {
             let functions = count(growth.compared.len(), "function");
             screen.status("Growth", DIM, &Text::plain(format!("work grows as before in {functions}")));
+        }
+        None if growth.unseen.iter().any(|unseen| matches!(unseen.because, UnseenBecause::Unclear { .. })) => {
+            screen.status("Growth", WARN, &Text::plain("whether work grows as before is known of no function"));
         }
         None => screen.status("Growth", WARN, &Text::plain("no function was called with lengths over four octaves")),
     }

@@ -403,10 +403,13 @@ fn code(selected: &TargetSelection) -> Vec<Suspect> {
         let Some(position) = graph.nearest_package(&item.path) else { continue };
         let package = &graph.packages[position];
         let is_script = package.build_script.as_deref() == Some(item.path.as_str());
-        if (!package.member || package.is_macro) && !is_script {
+        // Only a macro's own tests execute it; those of others execute what it makes.
+        let is_of_macro = package.is_macro && !is_script;
+        let is_outside = !package.member && !is_script;
+        if is_outside || is_of_macro {
             others.entry(position).or_default().push(item.code_change());
         }
-        if !package.member && !is_script {
+        if is_outside {
             continue;
         }
         let changed = if is_script {
@@ -417,10 +420,7 @@ fn code(selected: &TargetSelection) -> Vec<Suspect> {
         let is_function = matches!(item.kind, ItemKind::Function | ItemKind::Method);
         let place =
             ItemPlace { file: item.path.clone(), name: item.name.clone(), ident: item.ident.clone(), is_function };
-        // Only a macro's own tests execute it; those of others execute what it makes.
-        let is_executed_by_itself = package.is_macro && !is_script;
-        let of_itself = || BTreeSet::from([package.name.clone()]);
-        let packages = if is_executed_by_itself { of_itself() } else { graph.dependents(position) };
+        let packages = if is_of_macro { BTreeSet::from([package.name.clone()]) } else { graph.dependents(position) };
         suspects.push(Suspect { changed, packages, place: Some(place) });
     }
     suspects.dedup();

@@ -19,7 +19,7 @@ const KEPT: Kept = Kept { fewest: 24, most: 64, bytes: 256 << 20 };
 /// Pairs that a test gets from the same servers in a row.
 const STRETCH: usize = 16;
 
-/// Tests whose servers ended unexpectedly, from which on no test of the target is forked.
+/// Number of tests that end their servers before no test of the target is forked.
 const TESTS_THAT_END_SERVERS: usize = 3;
 
 /// Copies of the pages of a drawn layout. Copies are a larger source of noise than the layout itself, but more than a
@@ -49,7 +49,7 @@ impl Kept {
 #[derive(Debug, Default)]
 pub struct ForkServers {
     servers: Vec<Servers>,
-    /// Tests whose servers ended unexpectedly, with what counted in these.
+    /// Tests that ended their servers unexpectedly, with what counted in these.
     ended_by: Vec<(TargetId, Option<Gauge>, String)>,
 }
 

@@ -39,10 +39,14 @@ fn run_forked(
     let can_serve = |executable: &TestExecutable| matches!(executable.harness, Harness::Runner | Harness::Bench);
     let Sides { base, head } = programs.executables;
     let is_instrumented = bench.trees.borrow().is_some() || bench.tables.borrow().is_some();
-    let is_possible = task.can_be_forked() && can_serve(base) && can_serve(head) && !is_instrumented;
     let is_stepped = matches!(pads.clock, TestClock::Stepped(_));
+    let is_possible = task.can_be_forked()
+        && can_serve(base)
+        && can_serve(head)
+        && !is_instrumented
+        && !is_stepped
+        && programs.test.len() <= NAME_LEN;
     let mut known = bench.fork_servers.borrow_mut();
-    let is_possible = is_possible && !is_stepped && programs.test.len() <= NAME_LEN;
     if !is_possible || !known.can_fork(&head.target, task.gauge(), programs.test) {
         return Ok(None);
     }

@@ -18,8 +18,8 @@ pub enum Changed {
         /// Versions that only head has; the same as base's if source or checksum differ.
         head: Vec<String>,
     },
-    /// A package in the repository whose functions tests do not execute under probes: it is not a member of the
-    /// workspace, or it is a procedural macro.
+    /// A package in the repository without probes in tests: a procedural macro, or a package that is not a member of the
+    /// workspace.
     LocalDependency {
         /// Name of the package.
         package: String,

@@ -42,6 +42,11 @@ pub struct Function {
 }
 
 impl Function {
+    /// Returns the file and line; `None` outside of the workspace.
+    pub fn place(&self) -> Option<String> {
+        (!self.file.is_empty()).then(|| format!("{}:{}", self.file, self.line))
+    }
+
     /// Returns true if a path names the function: its whole path with or without the crate, or the last segments.
     pub fn is_named(&self, path: &str) -> bool {
         let krate = self.package.replace('-', "_");

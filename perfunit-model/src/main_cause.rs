@@ -52,7 +52,7 @@ impl Explanation {
         // A function without a place is outside of the workspace, where only packages are known to have changed.
         let is_outer = |cause: &&Cause| cause.share >= MOST && !matches!(cause.changed, Changed::Code(_));
         match self.causes.iter().find(is_outer) {
-            Some(cause) if function.file.is_empty() => Some(MainCause::Outer(&cause.changed)),
+            Some(cause) if function.place().is_none() => Some(MainCause::Outer(&cause.changed)),
             _ => Some(MainCause::Function { function, is_changed: responsible.changed.is_some() }),
         }
     }

@@ -290,8 +290,8 @@ fn heading(document: &Document, screen: &mut Screen) {
     screen.status("Rule", GOOD, &Text::plain(text));
 }
 
-fn verdicts(document: &Document, detail: Columns) -> Vec<Row> {
-    let titles: &[&str] = match detail {
+fn verdicts(document: &Document, columns: Columns) -> Vec<Row> {
+    let titles: &[&str] = match columns {
         Columns::Full => {
             &["effect", "test", "measured", "if equal", "F1", "missed", "false alarms", "s changed", "s equal"]
         }
@@ -303,24 +303,24 @@ fn verdicts(document: &Document, detail: Columns) -> Vec<Row> {
             // Printed once per level.
             let effect = if index == 0 { percent(level.effect) } else { String::new() };
             let style = if workload.workload == ALL { STRONG } else { PLAIN };
-            rows.push((style, [vec![effect], figures(workload, detail)].concat()));
+            rows.push((style, [vec![effect], figures(workload, columns)].concat()));
         }
     }
     rows
 }
 
-fn figures(workload: &Workload, detail: Columns) -> Vec<String> {
+fn figures(workload: &Workload, columns: Columns) -> Vec<String> {
     let seconds = |seconds: Option<f64>| seconds.map_or_else(|| NONE.to_owned(), |seconds| format!("{seconds:.2}"));
     let measured =
         |change: Option<Interval>| change.and_then(|change| change.estimate).map_or_else(String::new, percent);
     let mut figures = vec![workload.workload.clone()];
-    if detail == Columns::Full {
+    if columns == Columns::Full {
         figures.extend([workload.change, workload.equal_change].map(measured));
     }
     figures.extend([
         interval(workload.f1),
-        rate(&missed_rate(&workload.found), detail),
-        rate(&workload.false_alarms, detail),
+        rate(&missed_rate(&workload.found), columns),
+        rate(&workload.false_alarms, columns),
         seconds(workload.changed.seconds_per_verdict),
         seconds(workload.equal.seconds_per_verdict),
     ]);
@@ -339,8 +339,8 @@ fn missed_rate(found: &Rate) -> Rate {
 }
 
 /// Formats a rate as `2/60  3.3 % [0.4, 11.5]`, or briefly as `2/60  3.3 %`.
-fn rate(rate: &Rate, detail: Columns) -> String {
-    let figure = match detail {
+fn rate(rate: &Rate, columns: Columns) -> String {
+    let figure = match columns {
         Columns::Full => interval(rate.rate),
         Columns::Brief => estimate(rate.rate),
     };

@@ -54,7 +54,7 @@ fn line(explanation: &Explanation, responsible: &ResponsibleFunction, glyphs: Gl
     // The sources outside of the workspace are not compared.
     let source = match responsible.changed {
         Some(change) => format!(" ({change})"),
-        None if function.file.is_empty() => String::new(),
+        None if function.place().is_none() => String::new(),
         None => " (source unchanged)".to_owned(),
     };
     format!(
@@ -93,12 +93,8 @@ pub(super) fn evidence(explanation: &Explanation) -> Option<String> {
 
 /// Returns the name of a function with its place; with its package if it is outside of the workspace.
 pub(super) fn place(function: &Function) -> String {
-    let Function { package, file, line, name } = function;
-    format::one_line(&if file.is_empty() {
-        format!("{name} (of {package})")
-    } else {
-        format!("{name} ({file}:{line})")
-    })
+    let place = function.place().unwrap_or_else(|| format!("of {}", function.package));
+    format::one_line(&format!("{} ({place})", function.name))
 }
 
 /// Describes how a function is responsible: `takes longer, 3 calls per run`.

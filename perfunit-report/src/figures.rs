@@ -18,7 +18,7 @@ const TINY_NS: f64 = 50.0;
 pub enum Detail {
     #[default]
     Brief,
-    /// All rows of lists, and with each test statistics, the reason for selection, and remarks.
+    /// Every row of lists, and with each test statistics, the reason for selection, and remarks.
     Full,
 }
 

@@ -174,8 +174,7 @@ impl<'a> Item<'a> {
 
 /// Returns the file and line of a function; its package if it is outside of the workspace.
 pub fn place(function: &Function) -> String {
-    let Function { package, file, line, .. } = function;
-    one_line(&if file.is_empty() { package.clone() } else { format!("{file}:{line}") })
+    one_line(&function.place().unwrap_or_else(|| function.package.clone()))
 }
 
 /// Returns true if a test passes on base and fails on head.

@@ -25,7 +25,7 @@ use perfunit_select::changed_functions;
 use perfunit_select::source::{Returns, Site};
 use perfunit_system::interrupt;
 use perfunit_system::progress::Progress;
-use recorded_work::{Place, RecordedWork, WorkKind, is_judged};
+use recorded_work::{Place, RecordedWork, WorkKind, worst};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -226,20 +226,17 @@ impl Counter<'_> {
             return Some(UnseenBecause::New);
         }
         let places = seen.places(key);
-        if is_judged(&places) {
-            return None;
-        }
-        let unclear = places.iter().find_map(|(place, growing)| match growing {
-            Growing::Unclear(at) => Some(UnseenBecause::Unclear {
-                argument: self.argument(*place),
-                length: at.length.round() as u64,
-                base: at.work.base.round() as u64,
-                head: at.work.head.round() as u64,
-            }),
-            _ => None,
-        });
-        if unclear.is_some() {
-            return unclear;
+        match worst(&places) {
+            Some((_, Growing::AsBefore | Growing::Faster(_))) => return None,
+            Some((place, Growing::Unclear(at))) => {
+                return Some(UnseenBecause::Unclear {
+                    argument: self.argument(place),
+                    length: at.length.round() as u64,
+                    base: at.work.base.round() as u64,
+                    head: at.work.head.round() as u64,
+                });
+            }
+            Some((_, Growing::TooClose)) | None => {}
         }
         let widest = places.iter().filter_map(|(place, _)| Some((*place, seen.range(*place)?)));
         let widest = widest.max_by(|(_, a), (_, b)| (a.1 / a.0).total_cmp(&(b.1 / b.0)));

@@ -71,17 +71,18 @@ impl RecordedWork {
 
     /// Returns the result for each argument of a function.
     pub fn places(&self, key: u64) -> Vec<(Place, Growing)> {
-        let of_key = self.places.keys().filter(|place| place.key == key);
-        of_key.map(|place| (*place, growth(&self.at(*place, WorkKind::Whole)))).collect()
+        let of_key = self.places.range(Place { key, argument: 0 }..).take_while(|(place, _)| place.key == key);
+        of_key.map(|(place, _)| (*place, growth(&self.at(*place, WorkKind::Whole)))).collect()
     }
 
     /// Returns the keys of the compared functions.
     pub fn compared_keys(&self) -> BTreeSet<u64> {
-        let mut by_key: BTreeMap<u64, Vec<(Place, Growing)>> = BTreeMap::new();
-        for place in self.places.keys() {
-            by_key.entry(place.key).or_default().push((*place, growth(&self.at(*place, WorkKind::Whole))));
-        }
-        by_key.into_iter().filter(|(_, places)| is_judged(places)).map(|(key, _)| key).collect()
+        let keys: BTreeSet<u64> = self.places.keys().map(|place| place.key).collect();
+        let is_known = |key: &u64| {
+            let worst = worst(&self.places(*key));
+            matches!(worst, Some((_, Growing::AsBefore | Growing::Faster(_))))
+        };
+        keys.into_iter().filter(is_known).collect()
     }
 
     /// Returns the smallest and the largest length of an argument, without empty inputs.
@@ -107,11 +108,15 @@ impl RecordedWork {
     }
 }
 
-/// Returns whether the growth with one of a function's arguments is known, and with none unclear or faster.
-pub fn is_judged(places: &[(Place, Growing)]) -> bool {
-    let has = |is: fn(&Growing) -> bool| places.iter().any(|(_, growing)| is(growing));
-    has(|growing| matches!(growing, Growing::Faster(_)))
-        || has(|growing| *growing == Growing::AsBefore) && !has(|growing| matches!(growing, Growing::Unclear(_)))
+/// Returns the worst known result of a function's arguments, with its argument.
+pub fn worst(places: &[(Place, Growing)]) -> Option<(Place, Growing)> {
+    let rank = |growing: Growing| match growing {
+        Growing::TooClose => 0,
+        Growing::AsBefore => 1,
+        Growing::Unclear(_) => 2,
+        Growing::Faster(_) => 3,
+    };
+    places.iter().copied().max_by_key(|(_, growing)| rank(*growing))
 }
 
 /// Returns the parametrized workloads that are slower at their largest parameter because time grows with another power.

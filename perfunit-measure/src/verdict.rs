@@ -13,7 +13,7 @@
 //! | no change, code not apart | no change that makes a small change of the first pairs count | first pairs | the same |
 //! | any | failed | inconclusive, first pairs | unconfirmed if a change was seen and the run ended, else the failure |
 //! | any | change that placement explains and instructions do not support | inconclusive, fresh pairs | placement; as the last row if instructions were cut short |
-//! | slower (faster) | faster (slower) | inconclusive, fresh pairs | not confirmed |
+//! | slower (faster), code at known places | faster (slower) | inconclusive, fresh pairs | not confirmed |
 //! | any | any | fresh pairs | unconfirmed if a change was seen, the run ended and the pairs lean its way; cut short; not confirmed if a change was seen; at the threshold; too noisy |
 //!
 //! 2. By first calls, if they differ by more than later calls do. Here "loss" means slower, or inconclusive and probably slower;
@@ -230,9 +230,9 @@ fn join_fresh<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>, confirma
             return Decision { verdict: Verdict::Inconclusive, reason: Some(reason), ..first };
         }
     };
-    let verdict = decide::on_fresh_values(seen, fresh.verdict);
+    let verdict = confirmation.after(seen, fresh.verdict);
     // Series that contradict each other bound nothing.
-    let is_compatible = decide::on_fresh_values(seen, figures.verdict) == figures.verdict;
+    let is_compatible = confirmation.after(seen, figures.verdict) == figures.verdict;
     let placement = is_compatible.then(|| confirmation.placement(&fresh, figures));
     let why = match fresh.reason {
         Some(Reason::BudgetUsedUp | Reason::Interrupted)
@@ -302,6 +302,15 @@ impl Confirmation {
         self.pairs = pairs;
     }
 
+    /// Returns the verdict after fresh pairs gave a second one. Over drawn layouts they decide alone: the first pairs come
+    /// from one layout and one start of each side, which can be off by a third in all pairs.
+    fn after<V: Copy + PartialEq + From<Verdict>>(&self, first: V, fresh: V) -> V {
+        match self.question {
+            Question::Pairs(Placed::Drawn) => fresh,
+            _ => decide::on_fresh_values(first, fresh),
+        }
+    }
+
     fn objection(&self, finding: &Finding) -> Option<Reason> {
         objection(finding.change_seen()?, self.instructions.as_ref()?)
     }
@@ -338,7 +347,7 @@ impl Confirmation {
             let (Ok(known), true) = (before, is_checked) else { return (*metric, before.clone()) };
             let joined = match of_fresh(*metric) {
                 Some(after) => {
-                    let verdict = decide::on_fresh_values(known.verdict, self.verdict_on(*metric, after));
+                    let verdict = self.after(known.verdict, self.verdict_on(*metric, after));
                     Metered { verdict, ..after.clone() }
                 }
                 None => Metered { verdict: MetricVerdict::Inconclusive, ..known.clone() },

@@ -208,6 +208,11 @@ pub fn interval(change: Change) -> String {
     format!("[{}, {}]", percent(change.low), percent(change.high))
 }
 
+/// Formats a change with its interval: `+25.0 % [+24.0 %, +26.0 %]`.
+pub fn with_interval(change: Change) -> String {
+    format!("{} {}", percent(change.estimate), interval(change))
+}
+
 /// Returns the first seven characters of a commit id, as git shortens it.
 pub fn short_commit(id: &str) -> &str {
     id.get(..7).unwrap_or(id)

@@ -184,8 +184,7 @@ impl Note {
                 write!(f, "{because}, and {obstacle}: compared by first calls, each in its own process")
             }
             Note::FirstCallToo { ns, change } => {
-                let (low, high) = (100.0 * change.low, 100.0 * change.high);
-                write!(f, "its first call changed, too: {} [{low:+.1} %, {high:+.1} %]", times(ns, glyphs))
+                write!(f, "its first call changed, too: {} {}", times(ns, glyphs), format::interval(*change))
             }
             Note::FirstCallDecides { later_ns } => {
                 write!(f, "these are figures of its first call; later calls: {}", times(later_ns, glyphs))

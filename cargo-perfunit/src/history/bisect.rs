@@ -5,7 +5,7 @@ use super::search::{self, Found, Left, Searched};
 use super::test_comparer::{self, TestComparer};
 use super::{ends, function, step_details};
 use perfunit_model::error::{Error, Result};
-use perfunit_model::{Bisection, Commit, Direction, Explain, Further, TestId, Unresolved, Unsearched};
+use perfunit_model::{Bisection, Commit, Direction, Explain, Further, TestId, Unresolved, Unsearched, format};
 use perfunit_project::git::{Repository, Walk};
 use perfunit_session::Options;
 use perfunit_system::term::Terminal;
@@ -121,8 +121,8 @@ fn require_search(found: Found, line: &[Commit]) -> Result<Searched> {
     match found {
         Found::Searched(searched) => Ok(searched),
         Found::NoChange(change) => Err(Error::setup(format!(
-            "a second comparison of the ends does not confirm the first: {:+.1} %",
-            100.0 * change.estimate.exp_m1()
+            "a second comparison of the ends does not confirm the first: {}",
+            format::percent(change.estimate.exp_m1())
         ))
         .hint("a larger --per-test-budget measures longer")),
         Found::EndCannot(end) => Err(Error::setup(format!("{} cannot be compared", line[end].short()))),

@@ -2,7 +2,9 @@
 
 use super::commit_comparer::{CommitComparer, CommitComparison};
 use perfunit_model::error::{Error, Result};
-use perfunit_model::{Change, Commit, Direction, ReasonKind, Side, Skipped, Step, StepTest, TestId, variant_name};
+use perfunit_model::{
+    Change, Commit, Direction, ReasonKind, Side, Skipped, Step, StepTest, TestId, format, variant_name,
+};
 
 /// The compared ends of a range.
 pub struct Ends<'a> {
@@ -73,9 +75,7 @@ impl Ends<'_> {
                 .hint("run `cargo perfunit list GOOD..BAD --all` to list all tests with their reasons");
         };
         let Some(figures) = figures else { return without_figures(test, *reason) };
-        let Change { estimate, low, high } = figures.change;
-        let [estimate, low, high] = [estimate, low, high].map(|change| 100.0 * change);
-        let figures = format!("{estimate:+.1} % [{low:+.1} %, {high:+.1} %]");
+        let figures = format::with_interval(figures.change);
         if *verdict == direction.opposite().verdict() {
             let got = direction.opposite();
             return Error::usage(format!("`{test}` is {got} at the bad end than at the good one: {figures}"))

@@ -1,11 +1,11 @@
 //! Sets the version with the project's accepted speed, and adds accepted losses.
 
 use perfunit_model::error::{Error, Result};
-use perfunit_model::format::short_commit;
+use perfunit_model::format::{self, short_commit};
 use perfunit_model::suggest;
 use perfunit_model::{
-    AcceptedLoss, AcceptedVersion, Change, Commit, Measured, Metered, Metric, MetricVerdict, Mode, NotMetered, Outcome,
-    Run, Verdict, variant_name,
+    AcceptedLoss, AcceptedVersion, Commit, Measured, Metered, Metric, MetricVerdict, Mode, NotMetered, Outcome, Run,
+    Verdict, variant_name,
 };
 use perfunit_project::cargo::{self, Cargo};
 use perfunit_project::config::{RATCHET_FILE, read_accepted, write_accepted};
@@ -111,13 +111,10 @@ fn loss(outcome: &Outcome, revision: &str) -> Result<(f64, Mode)> {
         return Err(Error::usage(format!("`{test}` was not measured against {revision}{why}"))
             .hint("only a measured loss can be accepted"));
     };
-    let Change { estimate, low, high } = *change;
     if outcome.verdict != Verdict::Slower {
-        let [estimate, low, high] = [estimate, low, high].map(|change| 100.0 * change);
-        return Err(Error::usage(format!(
-            "`{test}` is not slower than {revision}: {estimate:+.1} % [{low:+.1} %, {high:+.1} %]"
-        ))
-        .hint("only losses can be accepted"));
+        let change = format::with_interval(*change);
+        return Err(Error::usage(format!("`{test}` is not slower than {revision}: {change}"))
+            .hint("only losses can be accepted"));
     }
     let is_of_time = |(metric, metered): (&Metric, &std::result::Result<Metered, NotMetered>)| {
         *metric == Metric::Time && matches!(metered, Ok(metered) if metered.verdict == MetricVerdict::More)
@@ -127,7 +124,7 @@ fn loss(outcome: &Outcome, revision: &str) -> Result<(f64, Mode)> {
             "only losses of time can be accepted; run `cargo perfunit ratchet set REV` to accept a whole version",
         ));
     }
-    Ok((estimate, *mode))
+    Ok((change.estimate, *mode))
 }
 
 #[cfg(test)]

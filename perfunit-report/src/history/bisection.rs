@@ -6,18 +6,19 @@ use crate::terminal::{BAD, DIM, GOOD, INDENT, PLAIN, STRONG, Screen, Text, WARN,
 use crate::text::TextOptions;
 use perfunit_model::format::{self, count, one_line, short_commit};
 use perfunit_model::{
-    Bisection, Change, Commit, Direction, FoundStep, FoundTest, ReasonKind, SourceChange, StepTest, Unresolved,
-    Unsearched, variant_name,
+    Bisection, Commit, Direction, FoundStep, FoundTest, ReasonKind, SourceChange, StepTest, Unresolved, Unsearched,
+    variant_name,
 };
 
 /// Returns the text for the terminal.
 pub fn text(bisection: &Bisection, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs);
     let Bisection { test, good, bad, change, .. } = bisection;
-    let ends = format!("  {} from {} to {}", interval(*change), short_commit(&good.id), short_commit(&bad.id));
+    let ends =
+        format!("  {} from {} to {}", format::with_interval(*change), short_commit(&good.id), short_commit(&bad.id));
     screen.status("Test", STRONG, &test_id(test).and(ends));
     for (other, change) in &bisection.others {
-        screen.below(INDENT, &test_id(other).and(format!("  {}", interval(*change))));
+        screen.below(INDENT, &test_id(other).and(format!("  {}", format::with_interval(*change))));
     }
     for (left_out, why) in &bisection.skipped {
         screen.status("Skipped", WARN, &commit(left_out).with(DIM, format!("  {}", skip_reason(why))));
@@ -33,10 +34,6 @@ pub fn text(bisection: &Bisection, options: &TextOptions) -> String {
         screen.status("Note", WARN, &Text::plain(note));
     }
     screen.finish()
-}
-
-fn interval(change: Change) -> String {
-    format!("{} {}", format::percent(change.estimate), format::interval(change))
 }
 
 fn step(found: &FoundStep, options: &TextOptions, screen: &mut Screen) {
@@ -140,7 +137,7 @@ pub(super) fn notes(bisection: &Bisection) -> Vec<String> {
     if let Some(rest) = bisection.rest {
         let both = "the test got slower and faster within the range".to_owned();
         let is_both = bisection.steps.iter().any(|step| direction(step) != bisection.direction);
-        let rest = format!("all other commits together: {}", interval(rest));
+        let rest = format!("all other commits together: {}", format::with_interval(rest));
         return is_both.then_some(both).into_iter().chain([rest]).collect();
     }
     let seen = [(further.slower, Direction::Slower, "slower"), (further.faster, Direction::Faster, "faster")];

@@ -285,7 +285,7 @@ pub fn anchor_text(anchor: &Anchor) -> Text {
     let text = Text::new(style, format!("{change}{word}"))
         .with(DIM, format!(" {}", interval(anchor.direct)))
         .and(format!(" since {}, compared directly", name(&anchor.since)));
-    let product = format!("{} {}", format::percent(anchor.product.estimate), interval(anchor.product));
+    let product = format::with_interval(anchor.product);
     if anchor.is_contradiction() {
         return text.with(WARN, format!("; the steps give {product} and contradict it"));
     }

@@ -507,9 +507,7 @@ fn metric_row(gates: &[Metric], metric: Metric, metered: &Metered) -> Markup {
         if metered.verdict == MetricVerdict::Varies && low != high { format!("{low} to {high}") } else { value }
     };
     let change = match metered.change {
-        Some(change) if change.low < change.high => {
-            format!("{} {}", format::percent(change.estimate), format::interval(change))
-        }
+        Some(change) if change.low < change.high => format::with_interval(change),
         Some(change) if change.estimate != 0.0 => format::percent(change.estimate),
         _ => String::new(),
     };

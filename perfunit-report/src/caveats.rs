@@ -37,7 +37,7 @@ fn describe_interruption(run: &Run) -> String {
     let left = run.outcomes.iter().filter(|outcome| outcome.reason == Some(Reason::Interrupted));
     // A test stopped halfway has figures and the reason at once; it counts as measured.
     let planned = done + left.filter(|outcome| outcome.verdict == Verdict::NotMeasured).count();
-    format!("stopped by Ctrl-C: {done} of {} measured", count(planned, "test"))
+    format!("stopped after {done} of {}", count(planned, "test"))
 }
 
 /// Returns notes on what limits the figures.
@@ -193,7 +193,7 @@ mod tests {
         half.reason = Some(Reason::Interrupted);
         let mut run = run(vec![half, unmeasured("b", Some(Reason::Interrupted)), unmeasured("c", None)]);
         run.interrupted = true;
-        check(&run, " Interrupted  stopped by Ctrl-C: 1 of 2 tests measured\n");
+        check(&run, " Interrupted  stopped after 1 of 2 tests\n");
     }
 
     #[test]

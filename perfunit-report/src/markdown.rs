@@ -87,7 +87,7 @@ fn describe_comparison(run: &Run) -> String {
         }
     }
     if run.interrupted {
-        text.push_str(", then stopped by Ctrl-C");
+        text.push_str(", then interrupted");
     }
     text + "."
 }

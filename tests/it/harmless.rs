@@ -200,7 +200,7 @@ fn ctrl_c_while_measuring_reports_what_is_finished() {
         signal("-INT", if to_group { -id } else { id });
         let run = end(child);
         assert!([100, 130].contains(&run.code), "{}\n{}", run.code, run.stderr);
-        assert!(run.stdout.contains("Ctrl-C") && run.stdout.contains("Summary"), "{}", run.stdout);
+        assert!(run.stdout.contains("Interrupted") && run.stdout.contains("Summary"), "{}", run.stdout);
         unharmed(&project, &before, "by Ctrl-C");
     }
     the_next_run_is_right(&project);

@@ -420,6 +420,7 @@ fn wrong_options_are_reported_at_installation() {
     let pushing = Pushing::new(&source(500), &source(500));
     let run = pushing.hook(&["install", "--", "--treshold", "5%"]).expect(2);
     says(&run, &["invalid options of `diff`", "--threshold"]);
+    says(&pushing.hook(&["install", "--base", "mian"]).expect(102), &["mian", "main"]);
     says(&pushing.hook(&["status"]).expect(0), &["Not  installed"]);
     let mut run = pushing.command(pushing.project.path(), "sh");
     run.args(["-c", &format!("echo nonsense | {} hook run", env!("CARGO_BIN_EXE_cargo-perfunit"))]);

@@ -3,6 +3,7 @@
 use super::{Repository, problem};
 use git2::{BranchType, Commit, ErrorCode, Oid};
 use perfunit_model::error::{Error, Result};
+use perfunit_model::format::short_commit;
 use perfunit_model::suggest::near;
 use perfunit_model::{Sides, VersionName};
 use serde::{Deserialize, Serialize};
@@ -85,7 +86,12 @@ impl Repository {
 
     /// Checks whether this revision exists.
     pub fn has_commit(&self, name: &str) -> bool {
-        self.commit(name).is_ok()
+        self.require_commit(name).is_ok()
+    }
+
+    /// Returns an error that names similar revisions if this one does not exist.
+    pub fn require_commit(&self, name: &str) -> Result<()> {
+        self.commit(name).map(drop)
     }
 
     /// Checks whether nothing in the repository has this name or a similar one. Returns false in a shallow clone and
@@ -204,8 +210,11 @@ fn head_version(head: &Head<'_>) -> Version {
     version
 }
 
+/// Names a version; a full commit id is shortened.
 fn version(label: &str, commit: &Commit<'_>) -> Version {
-    let name = VersionName { label: label.to_owned(), commit: commit.id().to_string(), dirty: false };
+    let id = commit.id().to_string();
+    let label = if label == id { short_commit(&id) } else { label };
+    let name = VersionName { label: label.to_owned(), commit: id, dirty: false };
     Version { name, commit: commit.id() }
 }
 

@@ -305,7 +305,7 @@ fn without_news_there_is_little_or_nothing_to_read() {
 <!-- cargo-perfunit -->
 ### The comparison was interrupted
 
-`main` (`3f2a91c`) → `working tree` (`8d01e7b` + changes): 1 measured of 412 tests, then stopped by Ctrl-C.
+`main` (`3f2a91c`) → `working tree` (`8d01e7b` + changes): 1 measured of 412 tests, then interrupted.
 
 "]]
         .raw()

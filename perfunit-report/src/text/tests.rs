@@ -302,7 +302,7 @@ fn an_interrupted_run_shows_what_it_has() {
    Unchanged  4 tests (within ±10 %)
 Not measured  2 tests: interrupted
                 mycrate e, mycrate f
- Interrupted  stopped by Ctrl-C: 4 of 6 tests measured
+ Interrupted  stopped after 4 of 6 tests
      Warning  only one core is available; measuring takes longer for the same precision
 ────────────
      Summary  4 unchanged (within ±10 %), 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]

@@ -35,6 +35,9 @@ impl InstallArguments {
         let terminal = Terminal::default();
         let folder = folder()?;
         let repository = Repository::discover(&folder)?;
+        if let Some(base) = &self.check.base {
+            repository.require_commit(base)?;
+        }
         let root = repository.root();
         let HooksFolder { path, owner } = repository.hooks_folder()?;
         let manifest = project(&folder, self.check.manifest_path.as_deref(), root)?;

@@ -29,6 +29,14 @@ fn on_the_default_branch_the_parent_is_the_base_until_something_changes() {
 }
 
 #[test]
+fn a_full_commit_id_is_shortened() {
+    let fixture = Fixture::new(&[("a", "1")]);
+    let first = fixture.commit(&[("a", "2")]).to_string();
+    fixture.commit(&[("a", "3")]);
+    check(&fixture, Some(&first), Some("HEAD"), &format!("{} -> HEAD", &first[..7]));
+}
+
+#[test]
 fn a_branch_is_compared_with_what_it_started_from() {
     let fixture = Fixture::new(&[("a", "1")]);
     fixture.branch("topic");

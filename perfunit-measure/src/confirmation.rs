@@ -229,7 +229,9 @@ impl Confirmer<'_, '_> {
             let settled = Settled { matched: open.settled.matched && !on_one, ..open.settled.clone() };
             Measurement::new(&open.config, settled, unit, self.alpha)
         };
-        let units = measurement.next_look();
+        // A change that was seen is confirmed before the next test's turn: time that ends should leave some confirmed and not
+        // all of them open.
+        let units = if open.is_flagged { measurement.next_look_at_change() } else { measurement.next_look() };
         self.advance(open, &mut measurement, units)?;
         let may_extend = open.calls != Calls::First && screened.granted.is_zero();
         open.is_in_doubt = may_extend && self.extra.may_settle(&measurement, &open.config);
@@ -342,12 +344,11 @@ impl Confirmer<'_, '_> {
         Ok(Instructions { doubt, change })
     }
 
-    /// Returns the unit of fresh values: layouts, where they can be drawn and time is left.
+    /// Returns the unit of fresh values: layouts, where the versions' code differs, they can be drawn and time is left.
     fn unit(&mut self, subject: &Subject<'_>, open: &Open) -> Result<Unit> {
         let is_late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        let is_as_built = self.layouts.is_as_built(&subject.test);
-        if is_late || is_as_built || interrupt::is_requested() || self.layouts.drawn(subject.executables, 0)?.is_none()
-        {
+        let is_fixed = self.layouts.is_as_built(&subject.test) || self.layouts.is_one_executable(&subject.test.target);
+        if is_late || is_fixed || interrupt::is_requested() || self.layouts.drawn(subject.executables, 0)?.is_none() {
             return Ok(Unit::on_one_layout(self.bench, &open.config, &open.settled));
         }
         Ok(Unit::Layout { pairs: open.pairs_per_layout })

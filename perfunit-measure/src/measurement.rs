@@ -142,6 +142,12 @@ impl Measurement {
         self.rule().looks.all().find(|look| *look > self.pairs.units()).unwrap_or(usize::MAX)
     }
 
+    /// Returns the number of units at the next look that can show a change; no limit after the last look.
+    pub fn next_look_at_change(&self) -> usize {
+        let Rule { looks, alpha_of_change, .. } = self.rule();
+        self.next_look().max(looks.fewest(*alpha_of_change))
+    }
+
     /// Returns the largest change, as a fraction of base, that the pairs so far do not exclude.
     pub fn largest_possible(&self) -> f64 {
         self.pairs.sequential.conclude().map_or(f64::INFINITY, |decision| decision.change.largest_possible())

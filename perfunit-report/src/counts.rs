@@ -24,7 +24,7 @@ pub fn insensitive(run: &Run) -> Option<String> {
     let change = if asked.iter().all(|each| each.to_bits() == first.to_bits()) {
         format!("a change of {}", threshold(first))
     } else {
-        "a change of its threshold".to_owned()
+        "a change as small as its threshold".to_owned()
     };
     Some(format!("{} of {all} could not have detected {change}", asked.len()))
 }

@@ -194,6 +194,9 @@ impl Coverage<'_> {
             .filter_map(|(target, code)| Some((target, code, code.functions.get(&key(item))?)))
             .filter(|(_, _, function)| function.is_reached)
             .collect();
+        if code.iter().any(|(_, _, function)| function.differs_in_closures) {
+            return Leads::Unknown;
+        }
         let may_be_without_code = is_const(text) || self.is_compiled(named, self.found, None).is_none();
         let is_in_string = || self.pairings.iter().any(|paired| paired.callers.is_in_string(&item.ident));
         if code.is_empty() && may_be_without_code || is_in_string() {

@@ -28,6 +28,20 @@ fn an_uncovered_change_fails_only_when_denied() {
 }
 
 #[test]
+fn a_function_is_executed_even_if_its_changed_closure_is_not() {
+    let version = |message: &str| {
+        let function = format!(
+            "#[inline(never)]\npub fn half(n: u64) -> Result<u64, String> {{\n    \
+             (n % 2 == 0).then_some(n / 2).ok_or_else(|| format!(\"{message}: {{n}}\"))\n}}\n"
+        );
+        let test = "#[test]\nfn halves() { assert_eq!(super::half(std::hint::black_box(8)), Ok(4)); }\n";
+        format!("{}\n{function}\n#[cfg(test)]\nmod halving {{\n{test}}}\n", source(500))
+    };
+    let project = Project::library(&version("odd"), &version("the number must be even"));
+    assert_eq!(names(&project.diff(&["--deny", "uncovered"]).expect(0).json()), [""; 0]);
+}
+
+#[test]
 fn functions_without_their_feature_are_listed_separately_and_not_denied() {
     let project = Project::empty();
     let manifest = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[features]\nwide = []\n";

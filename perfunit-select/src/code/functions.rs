@@ -68,6 +68,8 @@ pub struct FunctionCode {
     pub behind: Vec<usize>,
     /// True if its code differs between the versions, but nothing refers to it.
     pub is_aside: bool,
+    /// True if only closures in it are among the `places`: runs that execute none of these may execute the function.
+    pub differs_in_closures: bool,
 }
 
 /// Examines the code of each function in head's program. `places` are the symbols of functions at which the two
@@ -88,12 +90,19 @@ pub fn functions(
     }
     let finder = Finder::new(wanted);
     let mut atoms: Vec<Vec<u32>> = vec![Vec::new(); wanted.len()];
+    // For each function, whether a place is its own code, and whether one is a closure's.
+    let mut differs = vec![(false, false); wanted.len()];
     let mut begins = vec![Vec::new(); places.len()];
     let reached = Forward::of(program, &program.starts());
     for atom in (0..program.node_count()).filter(|atom| reached.holds(*atom) && program.kind(*atom) == Kind::Code) {
         for symbol in program.symbols(atom) {
-            by_symbol.get(symbol).into_iter().flatten().for_each(|place| begins[*place].push(atom));
-            finder.of(symbol).into_iter().for_each(|index| atoms[index].push(atom));
+            let at = by_symbol.get(symbol);
+            at.into_iter().flatten().for_each(|place| begins[*place].push(atom));
+            for index in finder.of(symbol) {
+                atoms[index].push(atom);
+                let (own, closures) = &mut differs[index];
+                *if names::is_closure(symbol) { closures } else { own } |= at.is_some();
+            }
         }
     }
     let sources = sources(program);
@@ -104,6 +113,9 @@ pub fn functions(
             let is_before = |place: &usize| begins[*place].iter().any(|atom| leads[*atom as usize] >> bit & 1 == 1);
             found.behind = (0..places.len()).filter(is_before).collect();
         }
+    }
+    for (found, (own, closures)) in found.iter_mut().zip(differs) {
+        found.differs_in_closures = closures && !own;
     }
     let all = programs.as_ref().map(|program| identities(program, wanted));
     for (found, (base, head)) in found.iter_mut().zip(all.base.iter().zip(&all.head)) {

@@ -14,6 +14,11 @@ pub fn with_old_drop(name: &str) -> String {
     name.replace("core::ptr::drop_glue", "core::ptr::drop_in_place")
 }
 
+/// Checks whether a symbol is that of a closure, or of an item in one.
+pub fn is_closure(symbol: &str) -> bool {
+    stable(symbol).contains("{closure")
+}
+
 /// Returns a name that is the same for an item in two versions: without hashes and without LLVM's suffixes.
 pub fn stable(symbol: &str) -> Cow<'_, str> {
     match rustc_demangle::try_demangle(without_suffix(symbol)) {

@@ -182,7 +182,7 @@ mod tests {
         let found = loss(&slower("a"), "v1").unwrap();
         assert!((found.0 - 0.25).abs() < 1e-12 && found.1 == Mode::Steady);
         let same = samples::outcome("a", Verdict::Same, Some(samples::measured(1e3, 0.001)));
-        check_refusal(loss(&same, "v1"), &["`mycrate a` is not slower than v1: +0.1 %"]);
+        check_refusal(loss(&same, "v1"), &["`mycrate a` is not slower than v1: +0.10 % ["]);
         check_refusal(loss(&samples::unmeasured("a", Some(Reason::Ignored)), "v1"), &["was not measured", "ignored"]);
         let by_others = Outcome { metrics: [].into(), ..slower("a") };
         check_refusal(loss(&by_others, "v1"), &["by other metrics than time"]);

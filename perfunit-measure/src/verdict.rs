@@ -13,7 +13,7 @@
 //! | no change, code not apart | no change that makes a small change of the first pairs count | first pairs | the same |
 //! | any | failed | inconclusive, first pairs | unconfirmed if a change was seen and the run ended, else the failure |
 //! | any | change that placement explains and instructions do not support | inconclusive, fresh pairs | placement; as the last row if instructions were cut short |
-//! | slower (faster), code at known places | faster (slower) | inconclusive, fresh pairs | not confirmed |
+//! | slower (faster) | faster (slower), unless the code is apart and many layouts were drawn | inconclusive, fresh pairs | not confirmed |
 //! | any | any | fresh pairs | unconfirmed if a change was seen, the run ended and the pairs lean its way; cut short; not confirmed if a change was seen; at the threshold; too noisy |
 //!
 //! 2. By first calls, if they differ by more than later calls do. Here "loss" means slower, or inconclusive and probably slower;
@@ -305,9 +305,11 @@ impl Confirmation {
     /// Returns the verdict after fresh pairs gave a second one. Over drawn layouts they decide alone: the first pairs come
     /// from one layout and one start of each side, which can be off by a third in all pairs.
     fn after<V: Copy + PartialEq + From<Verdict>>(&self, first: V, fresh: V) -> V {
-        match self.question {
-            Question::Pairs(Placed::Drawn) => fresh,
-            _ => decide::on_fresh_values(first, fresh),
+        let is_over_layouts = self.decisive().result.as_ref().is_ok_and(|figures| figures.measured.layouts > 1);
+        if self.question == Question::Pairs(Placed::Drawn) && is_over_layouts {
+            fresh
+        } else {
+            decide::on_fresh_values(first, fresh)
         }
     }
 

@@ -707,6 +707,7 @@ fn a_change_that_does_not_count_is_bounded_with_what_can_explain_it() {
     assert_eq!(slower(&seen(Verdict::Slower, Doubt::Remote)), Some(1770));
     assert_eq!(slower(&seen(Verdict::Slower, Doubt::Rare)), Some(6050));
     // The first pairs are slower and the fresh ones faster: one of the two series is wrong.
+    assert_eq!(slower(&seen(Verdict::Faster, Doubt::Usual)), None);
     let contradicting = confirmed_by(
         MATCHED,
         finding(of_values(8, Verdict::Slower, 0.04)),

@@ -100,8 +100,10 @@ pub fn functions(
             at.into_iter().flatten().for_each(|place| begins[*place].push(atom));
             for index in finder.of(symbol) {
                 atoms[index].push(atom);
-                let (own, closures) = &mut differs[index];
-                *if names::is_closure(symbol) { closures } else { own } |= at.is_some();
+                if at.is_some() {
+                    let (own, closures) = &mut differs[index];
+                    *if names::is_closure(symbol) { closures } else { own } = true;
+                }
             }
         }
     }

@@ -31,8 +31,9 @@ fn an_uncovered_change_fails_only_when_denied() {
 fn a_function_is_executed_even_if_its_changed_closure_is_not() {
     let version = |message: &str| {
         let function = format!(
-            "#[inline(never)]\npub fn half(n: u64) -> Result<u64, String> {{\n    \
-             (n % 2 == 0).then_some(n / 2).ok_or_else(|| format!(\"{message}: {{n}}\"))\n}}\n"
+            "#[inline(never)]\nfn text(message: &dyn Fn() -> String) -> String {{ message() }}\n\
+             #[inline(never)]\npub fn half(n: u64) -> Result<u64, String> {{\n    \
+             if n % 2 == 0 {{ Ok(n / 2) }} else {{ Err(text(&|| String::from(\"{message}\"))) }}\n}}\n"
         );
         let test = "#[test]\nfn halves() { assert_eq!(super::half(std::hint::black_box(8)), Ok(4)); }\n";
         format!("{}\n{function}\n#[cfg(test)]\nmod halving {{\n{test}}}\n", source(500))

@@ -148,7 +148,7 @@ impl Builder<'_> {
             called_whole: attempt.called_whole,
             seeds: toolchains.head.seeds,
             meter: toolchains.head.meter,
-            dispatcher: toolchains.head.dispatcher,
+            dispatcher: toolchains.head.dispatcher.ok(),
             variant: attempt.variant,
             lto_off,
             warnings: attempt.warnings,

@@ -16,6 +16,11 @@ const MARK: &[u8; 17] = b"perfunit-stand-in";
 /// Environment variable with the folder of the side, for all processes of a test executable.
 pub const SIDE_VARIABLE: &str = "PERFUNIT_SIDE_DIR";
 
+/// The reason why the dispatcher could not be built.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoDispatcher(pub String);
+
 /// Returns the path of the stand-in for a binary that cargo builds at `built` (`<ours>/build/<profile>/<name>`).
 pub fn dispatcher_path(built: &Path) -> PathBuf {
     let ours = built.ancestors().find(|dir| dir.ends_with("perfunit/build")).and_then(Path::parent);
@@ -36,11 +41,11 @@ pub fn folder(ours: &Path) -> PathBuf {
 }
 
 /// Writes a stand-in for this binary.
-pub fn install(ours: &Path, name: &OsStr, dispatcher: Option<&Path>) -> Result<()> {
-    let Some(dispatcher) = dispatcher else {
-        return Err(Error::setup(format!("cannot build the stand-in for the binary `{}`", name.display()))
-            .hint("tests that start binaries of their package can only be measured on x86-64 and aarch64 Linux"));
-    };
+pub fn install(ours: &Path, name: &OsStr, dispatcher: std::result::Result<&PathBuf, &NoDispatcher>) -> Result<()> {
+    let dispatcher = dispatcher.map_err(|why| {
+        Error::setup(format!("cannot build the stand-in for the binary `{}`: {why}", name.display()))
+            .hint("tests that start binaries of their package can only be measured on x86-64 and aarch64 Linux")
+    })?;
     let (place, bytes) = (place(ours, name), stand_in(fs::read(dispatcher)?, name));
     if fs::read_if_exists(&place)?.is_some_and(|installed| installed == bytes) {
         return Ok(());

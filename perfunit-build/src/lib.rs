@@ -50,7 +50,7 @@ pub use built_sides::BuiltSides;
 pub use bytes::contains;
 pub use capture_role::{RUNNER_ARGUMENT, capture};
 pub use compiled_files::{Compilation, CompiledFiles};
-pub use dispatcher::SIDE_VARIABLE;
+pub use dispatcher::{NoDispatcher, SIDE_VARIABLE};
 pub use doctests::{RUSTDOC_NAME, rustdoc};
 pub use in_place::InPlace;
 pub use inputs::{EXECUTABLES, Inputs, Library, Loaded};

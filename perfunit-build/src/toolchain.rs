@@ -1,6 +1,7 @@
 //! Parts that are built once per toolchain and stored in the user's cache: runtime, runner, seeds, meter, dispatcher,
 //! macros, wrapper.
 
+use super::dispatcher::NoDispatcher;
 use super::embedded::{
     DISPATCHER, EmbeddedFile, GROWTH, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS, STAND_INS,
 };
@@ -28,6 +29,8 @@ const RUNNER_LIBRARY: &str = "libperfunit_runner.rlib";
 const SEEDS_LIBRARY: &str = "libperfunit_seeds.so";
 const METER_LIBRARY: &str = "libperfunit_meter.so";
 const DISPATCHER_NAME: &str = "perfunit_dispatcher";
+/// File with the reason why there is no dispatcher.
+const NO_DISPATCHER: &str = "perfunit_dispatcher.failed";
 /// Projects with LTO can only link libraries with bitcode.
 const RLIB: [&str; 6] = ["--crate-type", "rlib", "-C", "embed-bitcode=yes", "-C", "symbol-mangling-version=v0"];
 /// Preloaded libraries do without std, which would have to be loaded too.
@@ -35,9 +38,14 @@ const PRELOADED: [&str; 4] = ["--crate-type", "cdylib", "-C", "panic=abort"];
 /// Options for a static program without libc.
 #[rustfmt::skip]
 const FREESTANDING: [&str; 12] = [
-    "--crate-type", "bin", "-C", "panic=abort", "-C", "relocation-model=static", "-C", "target-feature=+crt-static",
+    "--crate-type", "bin", "-C", "panic=abort", "-C", "relocation-model=static", "-C", FREESTANDING_FEATURES,
     "-C", "link-arg=-nostartfiles", "-C", "strip=symbols",
 ];
+/// Atomic operations inline: the functions for them ask libc what the processor can do.
+#[cfg(target_arch = "aarch64")]
+const FREESTANDING_FEATURES: &str = "target-feature=+crt-static,-outline-atomics";
+#[cfg(not(target_arch = "aarch64"))]
+const FREESTANDING_FEATURES: &str = "target-feature=+crt-static";
 
 /// Differences between the parts for one compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,7 +69,7 @@ pub struct Toolchain {
     /// Library that counts allocations; `None` if it could not be built.
     pub meter: Option<PathBuf>,
     /// Program that stands in for the packages' binaries; `None` if it could not be built.
-    pub dispatcher: Option<PathBuf>,
+    pub dispatcher: std::result::Result<PathBuf, NoDispatcher>,
 }
 
 /// Returns the parts for this toolchain, building them on first use.
@@ -100,8 +108,12 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
     })?;
     // Report a damaged folder once here, and not in every rustc call.
     WrapperConfig::load(&dir)?;
-    let [seeds, meter, dispatcher] = [SEEDS_LIBRARY, METER_LIBRARY, DISPATCHER_NAME]
-        .map(|name| Some(libraries.join(name)).filter(|library| library.exists()));
+    let [seeds, meter] =
+        [SEEDS_LIBRARY, METER_LIBRARY].map(|name| Some(libraries.join(name)).filter(|library| library.exists()));
+    let dispatcher = match fs::read_if_exists(&libraries.join(NO_DISPATCHER))? {
+        Some(why) => Err(NoDispatcher(String::from_utf8_lossy(&why).into_owned())),
+        None => Ok(libraries.join(DISPATCHER_NAME)),
+    };
     Ok(Toolchain { wrapper: dir.join(WRAPPER_NAME), key, seeds, meter, dispatcher })
 }
 
@@ -141,7 +153,11 @@ fn make_libraries(cargo: &Cargo, draft: &Path) -> Result<()> {
     // Without it, allocations cannot be counted.
     optional(compile(&mut rustc(cargo, draft, "perfunit_meter", &PRELOADED), draft, "perfunit_meter", METER))?;
     // Without it, packages with tests that start their binaries cannot be measured.
-    optional(compile(&mut rustc(cargo, draft, DISPATCHER_NAME, &FREESTANDING), draft, DISPATCHER_NAME, DISPATCHER))?;
+    let dispatcher = &mut rustc(cargo, draft, DISPATCHER_NAME, &FREESTANDING);
+    if let Err(error) = compile(dispatcher, draft, DISPATCHER_NAME, DISPATCHER) {
+        interrupt::check()?;
+        fs::write(&draft.join(NO_DISPATCHER), error.to_string())?;
+    }
     // The runner needs an unstable interface. If the toolchain lacks it, tests are captured by attribute only.
     optional(make_runner(cargo, draft))?;
     make_growth(cargo, draft)

@@ -4,7 +4,7 @@
 use super::manifest::{Archive, Asked, DISPATCHER, Manifest, PARTS, compilers};
 use crate::options::Options;
 use perfunit_build as build;
-use perfunit_build::SideBuild;
+use perfunit_build::{NoDispatcher, SideBuild};
 use perfunit_explain::Explaining;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Explain, Side, Sides, VersionName};
@@ -128,13 +128,15 @@ fn put(ours: &Path, draft: &Path, manifest: &Manifest, file: &Path) -> Result<()
             }
         }
     }
-    let dispatcher = Some(draft.join(PARTS).join(DISPATCHER)).filter(|path| path.exists());
+    let dispatcher = draft.join(PARTS).join(DISPATCHER);
+    let exists = dispatcher.exists();
+    let dispatcher = exists.then_some(dispatcher).ok_or_else(|| NoDispatcher("the archive has none".to_owned()));
     for side in fs::list_dir(&draft.join("sides"))? {
         let place = ours.join("sides").join(name(&side));
         fs::remove_dir_all(&place)?;
         fs::create_dir_all(&ours.join("sides"))?;
         fs::rename(&side, &place)?;
-        build::stand_in(ours, &SideBuild::open(&place)?, dispatcher.as_deref())?;
+        build::stand_in(ours, &SideBuild::open(&place)?, dispatcher.as_ref())?;
     }
     move_files(draft, ours)
 }

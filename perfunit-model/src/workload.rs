@@ -104,6 +104,9 @@ pub enum Start {
     Main,
 }
 
+/// Options with which libtest runs exactly the tests with given names, in turn.
+const LIBTEST_OPTIONS: [&str; 4] = ["--exact", "--include-ignored", "--nocapture", "--test-threads=1"];
+
 impl Harness {
     pub fn repeats(self) -> Repeated {
         match self {
@@ -127,6 +130,11 @@ impl Harness {
         }
     }
 
+    /// Returns the arguments that run these tests one after the other; `None` if the harness may not know them.
+    pub fn arguments_of_all<'a>(self, tests: &[&'a str]) -> Option<Vec<&'a str>> {
+        (self.starts() == Start::Function).then(|| [tests, &LIBTEST_OPTIONS].concat())
+    }
+
     /// Returns the arguments that run this test alone. Our runner reads none while it serves.
     pub fn arguments(self, test: &str) -> Vec<&str> {
         match self {
@@ -134,9 +142,7 @@ impl Harness {
             Harness::Own => vec![test, "--exact", "--nocapture"],
             // The same as cargo's arguments for benchmarks, which the program may read too.
             Harness::Bench => vec!["--bench", "--exact", test],
-            Harness::Runner | Harness::Libtest => {
-                vec!["--exact", test, "--include-ignored", "--nocapture", "--test-threads=1"]
-            }
+            Harness::Runner | Harness::Libtest => [&[test], &LIBTEST_OPTIONS[..]].concat(),
         }
     }
 }

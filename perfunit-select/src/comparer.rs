@@ -64,8 +64,7 @@ impl<'a> Comparer<'a> {
                     Start::Function => code::compare(&programs, &known),
                     Start::Main => compare_mains(&programs, &known),
                 });
-                let starts = binary.as_ref().filter(|_| !is_told_of_binaries);
-                if let Some(binary) = starts {
+                if let Some(binary) = &binary {
                     code.note_starting(&programs, &known, binary);
                 }
                 code.note_restarting(&programs, &known, &target.name);

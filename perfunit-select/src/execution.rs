@@ -156,6 +156,11 @@ struct Tracer<'a> {
     deadline: Option<Instant>,
 }
 
+/// Number of tests that run together at most.
+const RUN_TOGETHER: usize = 1000;
+/// Time limit of tests that run together, in time limits of a test.
+const LIMITS_TOGETHER: usize = 6;
+
 /// A test executable prepared for tracing.
 struct Traceable {
     places: Places,
@@ -176,6 +181,7 @@ impl Tracer<'_> {
         progress: &Progress,
     ) -> Result<(BTreeMap<usize, Answered>, Option<Untraceable>)> {
         let (mut answers, mut late) = (BTreeMap::new(), None);
+        let idle = self.idle(candidates, &in_question, cache, progress)?;
         let in_programs = candidates.programs.iter().filter_map(|program| program.places.as_ref().ok());
         let in_programs: usize = in_programs.map(Vec::len).sum();
         let tests = in_question.len();
@@ -189,6 +195,7 @@ impl Tracer<'_> {
             let Some(watched) = candidates.watched_places(candidate) else { continue };
             let answer = match cache.run_answer(&candidate.test, &surroundings) {
                 Some(known) => known.clone(),
+                None if idle.contains(&index) => RunAnswer::Nothing,
                 None => self.answer(candidate, &watched, &candidates.programs)?,
             };
             if interrupt::is_requested() {
@@ -199,6 +206,49 @@ impl Tracer<'_> {
             progress.advance();
         }
         Ok((answers, late))
+    }
+
+    /// Returns the tests that execute nothing that differs, among those that have the same code and are not seen to
+    /// start programs. Those of an executable run together, once and in head: what they could execute is a program
+    /// that their code does not lead to, and what they could read is the file of a program. If one of them does, none
+    /// of the executable's is returned.
+    fn idle(
+        &mut self,
+        candidates: &Candidates,
+        in_question: &BTreeMap<usize, String>,
+        cache: &SelectionCache,
+        progress: &Progress,
+    ) -> Result<BTreeSet<usize>> {
+        let mut passive: BTreeMap<&TargetId, Vec<(usize, &Candidate)>> = BTreeMap::new();
+        for (index, surroundings) in in_question {
+            let candidate = &candidates.chosen[*index];
+            let Candidate { test, .. } = candidate;
+            let is_passive = candidates.code.get(&test.target).is_some_and(|code| code.is_passive(&test.name));
+            if is_passive && cache.run_answer(test, surroundings).is_none() {
+                passive.entry(&test.target).or_default().push((*index, candidate));
+            }
+        }
+        let mut idle = BTreeSet::new();
+        for (target, tests) in passive {
+            for tests in tests.chunks(RUN_TOGETHER) {
+                if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                    return Ok(idle);
+                }
+                progress.message(format!("{target} {} tests", tests.len()));
+                let watched = candidates.watched_places(tests[0].1);
+                let by_all_tests = watched.and_then(|watched| watched.by_all_tests);
+                let (seed, limit) = (NonZeroU64::new(1), self.limit * tests.len().min(LIMITS_TOGETHER) as u32);
+                let passed =
+                    self.traced(target, Side::Head, by_all_tests, (seed, 1), |program, executable, of_all_tests| {
+                        let names = tests.iter().map(|(_, candidate)| executable.known_as(&candidate.test.name));
+                        trace::pass_by_programs(program, &names.collect::<Vec<_>>(), of_all_tests, limit)
+                    })?;
+                if passed == Some(true) {
+                    idle.extend(tests.iter().map(|(index, _)| index));
+                }
+            }
+        }
+        Ok(idle)
     }
 
     /// Traces a test on both sides.
@@ -244,10 +294,26 @@ impl Tracer<'_> {
         by_all_tests: Option<&[Place]>,
         (seed, calls): (Option<NonZeroU64>, u32),
     ) -> Result<Execution> {
-        let target = &candidate.test.target;
-        let Some(executable) = executable(self.built, side, target) else {
-            return Ok(Execution::Unknown(trace::TraceFailure::NotBuilt));
-        };
+        let (limit, runs) = (self.limit, (seed, calls));
+        let executed =
+            self.traced(&candidate.test.target, side, by_all_tests, runs, |program, executable, of_all_tests| {
+                let functions = Functions { of_test, of_all_tests };
+                trace::executes(program, executable.known_as(&candidate.test.name), functions, limit)
+            })?;
+        Ok(executed.unwrap_or(Execution::Unknown(trace::TraceFailure::NotBuilt)))
+    }
+
+    /// Calls `trace` with the program of a target on a side, which is then in place, and the functions at which any of
+    /// its tests can start to differ. Returns `None` if it was not built.
+    fn traced<T>(
+        &mut self,
+        target: &TargetId,
+        side: Side,
+        by_all_tests: Option<&[Place]>,
+        (seed, calls): (Option<NonZeroU64>, u32),
+        trace: impl FnOnce(&Program<'_>, &TestExecutable, Option<&BTreeSet<String>>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let Some(executable) = executable(self.built, side, target) else { return Ok(None) };
         let key = (target.clone(), side);
         if !self.executables.contains_key(&key) {
             let all = by_all_tests.filter(|places| are_functions(places.iter()));
@@ -265,9 +331,8 @@ impl Tracer<'_> {
             variables: &variables,
             calls,
         };
-        let functions = Functions { of_test, of_all_tests: of_all_tests.as_ref() };
         let _entered = self.made.enter(side)?;
-        trace::executes(&program, executable.known_as(&candidate.test.name), functions, self.limit)
+        trace(&program, executable, of_all_tests.as_ref()).map(Some)
     }
 }
 

@@ -146,13 +146,19 @@ impl TargetCode {
             let changed = named.map(|place| place.function.clone()).collect();
             return Some(Why { path: path.clone(), changed, others: Vec::new() });
         }
-        let others = match self.tests.get(test) {
-            Some(TestCode::Starts { binary: name } | TestCode::StartsItself { name }) => {
-                vec![OtherInput::Binary { name: name.clone() }]
-            }
-            _ => self.others.clone(),
-        };
+        let mut others = self.others.clone();
+        if let Some(TestCode::Starts { binary: name } | TestCode::StartsItself { name }) = self.tests.get(test) {
+            let started = OtherInput::Binary { name: name.clone() };
+            others.retain(|other| *other != started);
+            others.insert(0, started);
+        }
         (!others.is_empty()).then(|| Why { path: vec![test.to_owned()], changed: Vec::new(), others })
+    }
+
+    /// Checks whether a test has the same code and is not seen to start programs, so that at most it reads files that
+    /// differ.
+    pub fn is_passive(&self, test: &str) -> bool {
+        self.tests.get(test) == Some(&TestCode::Same)
     }
 
     /// Returns the places in the executable that a test must execute to count as changed, apart from changes in

@@ -80,7 +80,7 @@ fn leads(
 }
 
 /// Returns the atoms that run before or independently of tests.
-fn startup(program: &Program) -> Vec<u32> {
+pub(super) fn startup(program: &Program) -> Vec<u32> {
     program.constructors().into_iter().chain(program.called_from_outside().into_values()).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::digest::{Hash, Table, hash};
 use super::program::Program;
-use super::reach::{Goals, leading_to};
+use super::reach::{Goals, leading_to, startup};
 use perfunit_model::guesses::C_STARTERS;
 use std::collections::BTreeSet;
 
@@ -16,10 +16,13 @@ pub fn restarting(program: &Program, tests: &BTreeSet<String>) -> BTreeSet<Strin
     leading(program, &leading(program, tests, is_own_path), is_starter)
 }
 
-/// Returns the tests with code that leads to such a library function.
+/// Returns the tests with code that leads to such a library function: all of them if code that runs before does.
 fn leading(program: &Program, tests: &BTreeSet<String>, is_wanted: fn(&str) -> bool) -> BTreeSet<String> {
     let goals = Goals { names: program.names_outside(is_wanted), ..Goals::default() };
     let leads = leading_to(program, &goals);
+    if startup(program).iter().any(|atom| leads[*atom as usize]) {
+        return tests.clone();
+    }
     let wanted: Table<Hash, &String> = tests.iter().map(|name| (hash(name.as_bytes()), name)).collect();
     let found = program.descriptors().filter_map(|(name, descriptor)| {
         let name = wanted.get(&name)?;

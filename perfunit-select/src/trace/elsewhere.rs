@@ -4,10 +4,15 @@ use super::failure::TraceFailure;
 use super::traced_run::{Execution, Functions, Program};
 use perfunit_model::Untraceable;
 use perfunit_model::error::Result;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub fn available() -> std::result::Result<(), Untraceable> {
     Err(Untraceable::OtherSystem)
+}
+
+pub fn pass_by_programs(_: &Program<'_>, _: &[&str], _: Option<&BTreeSet<String>>, _: Duration) -> Result<bool> {
+    Ok(false)
 }
 
 pub fn executes(program: &Program<'_>, _: &str, functions: Functions<'_>, _: Duration) -> Result<Execution> {

@@ -28,10 +28,10 @@ mod tracer;
 #[cfg(target_os = "linux")]
 pub use available::available;
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{available, executes};
+pub use elsewhere::{available, executes, pass_by_programs};
 pub use failure::TraceFailure;
 pub use places::Places;
 pub use programs::Programs;
 #[cfg(target_os = "linux")]
-pub use run::executes;
+pub use run::{executes, pass_by_programs};
 pub use traced_run::{Entered, Execution, Functions, LONGEST, Program, in_any_run};

@@ -10,6 +10,8 @@ use perfunit_runtime::page::CALLS_VARIABLE;
 use perfunit_system::interrupt;
 use perfunit_system::os::ptrace;
 use perfunit_system::process;
+use std::collections::BTreeSet;
+use std::io::{Read, Seek};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -28,19 +30,64 @@ pub fn executes(program: &Program<'_>, test: &str, functions: Functions<'_>, lim
     if functions.are_none() && program.programs.is_unchanged() {
         return Ok(Execution::No);
     }
+    let command = command(program, &program.executable.harness.arguments(test));
+    with_keeper(|start| run(program, command, functions, limit, start))
+}
+
+/// Runs tests that have the same code one after the other in one process. Returns true if all of them passed, and
+/// neither executed nor opened a program that differs. The conditions of [`executes`] apply.
+pub fn pass_by_programs(
+    program: &Program<'_>,
+    tests: &[&str],
+    of_all_tests: Option<&BTreeSet<String>>,
+    limit: Duration,
+) -> Result<bool> {
+    if of_all_tests.is_some_and(BTreeSet::is_empty) && program.programs.is_unchanged() {
+        return Ok(true);
+    }
+    with_keeper(|start| run_together(program, tests, of_all_tests, limit, start))
+}
+
+/// Does the work of [`pass_by_programs`] with a given way to start a process.
+pub(super) fn run_together(
+    program: &Program<'_>,
+    tests: &[&str],
+    of_all_tests: Option<&BTreeSet<String>>,
+    limit: Duration,
+    start: impl FnOnce(&mut Command) -> Result<Child>,
+) -> Result<bool> {
+    let Some(arguments) = program.executable.harness.arguments_of_all(tests) else { return Ok(false) };
+    let none = BTreeSet::new();
+    let failed = |error: std::io::Error| Error::setup(format!("cannot trace {}: {error}", program.executable.target));
+    let mut output = tempfile::tempfile().map_err(failed)?;
+    let mut command = command(program, &arguments);
+    command.stdout(output.try_clone().map_err(failed)?);
+    let functions = Functions { of_test: &none, of_all_tests };
+    if run(program, command, functions, limit, start)? != Execution::No {
+        return Ok(false);
+    }
+    // A test that ends the process successfully ends it before the others.
+    let mut text = Vec::new();
+    output.rewind().and_then(|()| output.read_to_end(&mut text)).map_err(failed)?;
+    let summary = format!("test result: ok. {} passed; 0 failed;", tests.len());
+    Ok(String::from_utf8_lossy(&text).lines().any(|line| line.starts_with(&summary)))
+}
+
+/// Calls a function with the way to start a process that the keeper ends with us.
+fn with_keeper<T>(then: impl FnOnce(&mut dyn FnMut(&mut Command) -> Result<Child>) -> T) -> T {
     process::spare_children();
-    let executed = run(program, test, functions, limit, |command| {
+    let done = then(&mut |command| {
         process::mark(command)?;
         process::spawn(command)
     });
     process::kill_leftovers();
-    executed
+    done
 }
 
 /// Does the work of [`executes`] with a given way to start a process: the unit tests have no keeper.
 pub(super) fn run(
     program: &Program<'_>,
-    test: &str,
+    mut command: Command,
     functions: Functions<'_>,
     limit: Duration,
     start: impl FnOnce(&mut Command) -> Result<Child>,
@@ -57,7 +104,6 @@ pub(super) fn run(
     program.temporary.empty()?;
     let failed = |error: std::io::Error| Error::setup(format!("cannot trace {}: {error}", program.executable.target));
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-    let mut command = command(program, test);
     prepare(&mut command, theirs, &ours);
     let (sender, receiver) = mpsc::channel();
     let tracer = std::thread::Builder::new().name("tracer".to_owned());
@@ -76,12 +122,12 @@ pub(super) fn run(
     answer
 }
 
-/// Builds the command of a measured run, except that the harness runs the test.
-fn command(program: &Program<'_>, test: &str) -> Command {
+/// Builds the command of a measured run, except that the harness runs the tests.
+pub(super) fn command(program: &Program<'_>, arguments: &[&str]) -> Command {
     let executable = program.executable;
     let mut command = Command::new(&executable.path);
     command
-        .args(executable.harness.arguments(test))
+        .args(arguments)
         .current_dir(&executable.cwd)
         .env_clear()
         .envs(executable.environment())

@@ -1,6 +1,6 @@
 //! Runs single tests of `tests/stories.rs` under breakpoints.
 
-use super::run::run;
+use super::run::{command, run, run_together};
 use super::{Entered, Execution, Functions, Places, Program, Programs, TraceFailure, available};
 use crate::target_code::Unlocated;
 use perfunit_build::TestExecutable;
@@ -10,7 +10,7 @@ use perfunit_system::temporary::TestFolder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -89,6 +89,19 @@ impl Stories {
         limit: Duration,
         add: impl FnOnce(&mut Programs),
     ) -> (Result<Execution>, TestFolder) {
+        self.with(path, add, |program| {
+            let command = command(program, &program.executable.harness.arguments(test));
+            run(program, command, functions, limit, spawn)
+        })
+    }
+
+    /// Calls a function with the program at a path, and with the programs that `add` adds.
+    fn with<T>(
+        &self,
+        path: &Path,
+        add: impl FnOnce(&mut Programs),
+        then: impl FnOnce(&Program<'_>) -> T,
+    ) -> (T, TestFolder) {
         let temporary = TestFolder::create("notes").unwrap();
         temporary.empty().unwrap();
         let mut programs = Programs::new(temporary.path()).unwrap();
@@ -113,11 +126,12 @@ impl Stories {
             variables: &[],
             calls: 3,
         };
-        let executed = run(&program, test, functions, limit, |command| {
-            command.spawn().map_err(|error| Error::setup(error.to_string()))
-        });
-        (executed, temporary)
+        (then(&program), temporary)
     }
+}
+
+fn spawn(command: &mut Command) -> Result<Child> {
+    command.spawn().map_err(|error| Error::setup(error.to_string()))
 }
 
 /// Returns the stories. `None`, with a message, if the system does not allow tracing; then only that can be tested.
@@ -257,6 +271,16 @@ impl WithProgram {
         stories.run_with(&stories.executable, story, functions, limit, add).0.unwrap()
     }
 
+    /// Runs stories together, with a breakpoint at a function of the program that it executes.
+    fn pass_by(&self, tests: &[&str]) -> bool {
+        let Self(stories, program) = self;
+        let symbols = BTreeSet::from(["target".to_owned()]);
+        let add = |programs: &mut Programs| programs.add_changed("program", program, Ok(&symbols)).unwrap();
+        let none = BTreeSet::new();
+        let run = |program: &Program<'_>| run_together(program, tests, Some(&none), LONG, spawn);
+        stories.with(&stories.executable, add, run).0.unwrap()
+    }
+
     fn check_unknown(&self, story: &str, symbols: std::result::Result<&[&str], Unlocated>, limit: Duration, why: &str) {
         let executed = self.run(story, symbols, limit);
         assert!(matches!(&executed, Execution::Unknown(reason) if reason.to_string() == why), "{story}: {executed:?}");
@@ -299,6 +323,21 @@ fn a_program_that_cannot_be_watched_tells_nothing_once_it_is_started() {
     let stripped = WithProgram::compile(&["-Cstrip=symbols"]).unwrap();
     let why = "it starts program, the executable has no symbol table";
     stripped.check_unknown(story, Ok(&["target"]), LONG, why);
+}
+
+#[test]
+fn tests_that_run_together_pass_by_programs_unless_one_of_them_does_not() {
+    if stories().is_none() {
+        return;
+    }
+    let stories = WithProgram::compile(&[]).unwrap();
+    let idle = ["calls_neither", "forks", "is_ignored_and_calls", "should_panic", "starts_an_idle_program"];
+    assert!(stories.pass_by(&idle));
+    // The last one ends the process before the others run.
+    let others = ["starts_a_program_that_calls", "reads_a_program", "fails", "becomes_another_program"];
+    for other in others {
+        assert!(!stories.pass_by(&[&idle[..], &[other]].concat()), "{other}");
+    }
 }
 
 #[test]

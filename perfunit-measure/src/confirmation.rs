@@ -108,7 +108,7 @@ impl Confirmer<'_, '_> {
             }
         }
         if !open.is_empty() {
-            self.observer.progress.proceed("Confirming", open.len());
+            self.observer.progress.proceed("Confirming", is_open.len());
         }
         let subjects = self.subjects;
         let groups = groups(open.iter().map(|open| (open.is_flagged, &subjects[open.subject].test.target)));
@@ -134,10 +134,8 @@ impl Confirmer<'_, '_> {
             seconds: started.elapsed().as_secs_f64(),
             pairs: open[index].settled.pairs_run.get() - pairs_before,
         };
-        if open[index].is_over {
-            self.observer.progress.advance();
-        }
         if open.iter().all(|open| open.subject != subject || open.is_over) {
+            self.observer.progress.advance();
             (self.observer.ended)(&self.subjects[subject].test, &verdict(&screened[subject].evidence));
         }
         Ok(true)

@@ -15,7 +15,9 @@ pub fn start() -> Result<()> {
     let filter: LevelFilter = level.parse().map_err(|_| {
         Error::usage(format!("invalid {VARIABLE} `{level}`")).hint("use error, warn, info, debug, trace or off")
     })?;
-    let lines = tracing_subscriber::fmt().with_max_level(filter).with_target(false).with_timer(uptime());
+    // Without colors, also where another crate of the build asks for them.
+    let lines = tracing_subscriber::fmt().with_ansi(false).with_max_level(filter).with_target(false);
+    let lines = lines.with_timer(uptime());
     // An existing subscriber belongs to a program that uses us as a library, and takes precedence.
     let _ = lines.with_span_events(FmtSpan::CLOSE).with_writer(std::io::stderr).try_init();
     Ok(())

@@ -16,6 +16,9 @@ const MARK: &[u8; 17] = b"perfunit-stand-in";
 /// Environment variable with the folder of the side, for all processes of a test executable.
 pub const SIDE_VARIABLE: &str = "PERFUNIT_SIDE_DIR";
 
+/// Path of the dispatcher, if it could be built.
+pub type Dispatcher = std::result::Result<PathBuf, NoDispatcher>;
+
 /// The reason why the dispatcher could not be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -41,8 +44,8 @@ pub fn folder(ours: &Path) -> PathBuf {
 }
 
 /// Writes a stand-in for this binary.
-pub fn install(ours: &Path, name: &OsStr, dispatcher: std::result::Result<&PathBuf, &NoDispatcher>) -> Result<()> {
-    let dispatcher = dispatcher.map_err(|why| {
+pub fn install(ours: &Path, name: &OsStr, dispatcher: &Dispatcher) -> Result<()> {
+    let dispatcher = dispatcher.as_ref().map_err(|why| {
         Error::setup(format!("cannot build the stand-in for the binary `{}`: {why}", name.display()))
             .hint("tests that start binaries of their package can only be measured on x86-64 and aarch64 Linux")
     })?;

@@ -100,7 +100,7 @@ impl<'a> BuildTask<'a> {
     pub fn load_kept(&self) -> Result<Option<SideBuild>> {
         let kept = self.find_kept();
         if let Some(build) = &kept {
-            side_build::stand_in(self.request.ours, build, self.toolchain.dispatcher.as_ref())?;
+            side_build::stand_in(self.request.ours, build, &self.toolchain.dispatcher)?;
         }
         Ok(kept)
     }
@@ -179,7 +179,7 @@ impl<'a> BuildTask<'a> {
         (read.family, read.targets) = (key::family_key(toolchain, request)?, request.targets.clone());
         read.save(request.ours, key)?;
         let build = side_build::keep(&request.ours.join(SIDES), &read.key(key), &artifacts, &invocations, &extracted)?;
-        side_build::stand_in(request.ours, &build, toolchain.dispatcher.as_ref())?;
+        side_build::stand_in(request.ours, &build, &toolchain.dispatcher)?;
         Ok(build)
     }
 }

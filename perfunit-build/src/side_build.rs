@@ -3,7 +3,7 @@
 use super::bytes::contains;
 use super::capture_role::{Invocation, users_environment};
 use super::compiled_files::NOTE as COMPILED;
-use super::dispatcher::{self, NoDispatcher, SIDE_VARIABLE};
+use super::dispatcher::{self, Dispatcher, SIDE_VARIABLE};
 use super::doctests::{self, Doctests, Extracted};
 use super::fingerprint::Traces;
 use super::inputs::{EXECUTABLES, Inputs, Reported, places};
@@ -261,7 +261,7 @@ pub(super) fn keep(
 }
 
 /// Installs stand-ins where the tests of a side look for the packages' binaries.
-pub fn stand_in(ours: &Path, side: &SideBuild, dispatcher: std::result::Result<&PathBuf, &NoDispatcher>) -> Result<()> {
+pub fn stand_in(ours: &Path, side: &SideBuild, dispatcher: &Dispatcher) -> Result<()> {
     side.binaries()?.iter().try_for_each(|binary| dispatcher::install(ours, file_name(binary), dispatcher))
 }
 

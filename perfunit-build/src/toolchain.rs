@@ -1,7 +1,7 @@
 //! Parts that are built once per toolchain and stored in the user's cache: runtime, runner, seeds, meter, dispatcher,
 //! macros, wrapper.
 
-use super::dispatcher::NoDispatcher;
+use super::dispatcher::{Dispatcher, NoDispatcher};
 use super::embedded::{
     DISPATCHER, EmbeddedFile, GROWTH, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS, STAND_INS,
 };
@@ -69,7 +69,7 @@ pub struct Toolchain {
     /// Library that counts allocations; `None` if it could not be built.
     pub meter: Option<PathBuf>,
     /// Program that stands in for the packages' binaries; `None` if it could not be built.
-    pub dispatcher: std::result::Result<PathBuf, NoDispatcher>,
+    pub dispatcher: Dispatcher,
 }
 
 /// Returns the parts for this toolchain, building them on first use.

@@ -209,9 +209,8 @@ impl Tracer<'_> {
     }
 
     /// Returns the tests that execute nothing that differs, among those that have the same code and are not seen to
-    /// start programs. Those of an executable run together, once and in head: what they could execute is a program
-    /// that their code does not lead to, and what they could read is the file of a program. If one of them does, none
-    /// of the executable's is returned.
+    /// start programs. Those of an executable run together, once and in head. If one of them executes a changed program
+    /// all the same, or reads its file, none of the executable's tests is returned.
     fn idle(
         &mut self,
         candidates: &Candidates,
@@ -241,7 +240,8 @@ impl Tracer<'_> {
                 let passed =
                     self.traced(target, Side::Head, by_all_tests, (seed, 1), |program, executable, of_all_tests| {
                         let names = tests.iter().map(|(_, candidate)| executable.known_as(&candidate.test.name));
-                        trace::pass_by_programs(program, &names.collect::<Vec<_>>(), of_all_tests, limit)
+                        let functions = Functions { of_test: &BTreeSet::new(), of_all_tests };
+                        trace::pass_by_programs(program, &names.collect::<Vec<_>>(), functions, limit)
                     })?;
                 if passed == Some(true) {
                     idle.extend(tests.iter().map(|(index, _)| index));

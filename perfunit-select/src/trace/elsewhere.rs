@@ -4,18 +4,20 @@ use super::failure::TraceFailure;
 use super::traced_run::{Execution, Functions, Program};
 use perfunit_model::Untraceable;
 use perfunit_model::error::Result;
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub fn available() -> std::result::Result<(), Untraceable> {
     Err(Untraceable::OtherSystem)
 }
 
-pub fn pass_by_programs(_: &Program<'_>, _: &[&str], _: Option<&BTreeSet<String>>, _: Duration) -> Result<bool> {
+pub fn pass_by_programs(_: &Program<'_>, _: &[&str], _: Functions<'_>, _: Duration) -> Result<bool> {
     Ok(false)
 }
 
 pub fn executes(program: &Program<'_>, _: &str, functions: Functions<'_>, _: Duration) -> Result<Execution> {
-    let nothing = functions.are_none() && program.programs.is_unchanged();
-    Ok(if nothing { Execution::No } else { Execution::Unknown(TraceFailure::OtherSystem) })
+    Ok(if program.has_nothing_to_watch(functions) {
+        Execution::No
+    } else {
+        Execution::Unknown(TraceFailure::OtherSystem)
+    })
 }

@@ -10,7 +10,6 @@ use perfunit_runtime::page::CALLS_VARIABLE;
 use perfunit_system::interrupt;
 use perfunit_system::os::ptrace;
 use perfunit_system::process;
-use std::collections::BTreeSet;
 use std::io::{Read, Seek};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -27,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// `test` must be a name that the executable itself listed: for another name libtest runs nothing. Must be called from
 /// the main thread, while no child process is needed anymore (see [`process::kill_leftovers`]).
 pub fn executes(program: &Program<'_>, test: &str, functions: Functions<'_>, limit: Duration) -> Result<Execution> {
-    if functions.are_none() && program.programs.is_unchanged() {
+    if program.has_nothing_to_watch(functions) {
         return Ok(Execution::No);
     }
     let command = command(program, &program.executable.harness.arguments(test));
@@ -39,30 +38,28 @@ pub fn executes(program: &Program<'_>, test: &str, functions: Functions<'_>, lim
 pub fn pass_by_programs(
     program: &Program<'_>,
     tests: &[&str],
-    of_all_tests: Option<&BTreeSet<String>>,
+    functions: Functions<'_>,
     limit: Duration,
 ) -> Result<bool> {
-    if of_all_tests.is_some_and(BTreeSet::is_empty) && program.programs.is_unchanged() {
+    if program.has_nothing_to_watch(functions) {
         return Ok(true);
     }
-    with_keeper(|start| run_together(program, tests, of_all_tests, limit, start))
+    with_keeper(|start| run_together(program, tests, functions, limit, start))
 }
 
 /// Does the work of [`pass_by_programs`] with a given way to start a process.
 pub(super) fn run_together(
     program: &Program<'_>,
     tests: &[&str],
-    of_all_tests: Option<&BTreeSet<String>>,
+    functions: Functions<'_>,
     limit: Duration,
     start: impl FnOnce(&mut Command) -> Result<Child>,
 ) -> Result<bool> {
     let Some(arguments) = program.executable.harness.arguments_of_all(tests) else { return Ok(false) };
-    let none = BTreeSet::new();
     let failed = |error: std::io::Error| Error::setup(format!("cannot trace {}: {error}", program.executable.target));
     let mut output = tempfile::tempfile().map_err(failed)?;
     let mut command = command(program, &arguments);
     command.stdout(output.try_clone().map_err(failed)?);
-    let functions = Functions { of_test: &none, of_all_tests };
     if run(program, command, functions, limit, start)? != Execution::No {
         return Ok(false);
     }

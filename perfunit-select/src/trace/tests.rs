@@ -277,7 +277,8 @@ impl WithProgram {
         let symbols = BTreeSet::from(["target".to_owned()]);
         let add = |programs: &mut Programs| programs.add_changed("program", program, Ok(&symbols)).unwrap();
         let none = BTreeSet::new();
-        let run = |program: &Program<'_>| run_together(program, tests, Some(&none), LONG, spawn);
+        let functions = Functions { of_test: &none, of_all_tests: Some(&none) };
+        let run = |program: &Program<'_>| run_together(program, tests, functions, LONG, spawn);
         stories.with(&stories.executable, add, run).0.unwrap()
     }
 

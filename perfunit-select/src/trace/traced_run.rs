@@ -42,13 +42,6 @@ pub struct Functions<'a> {
     pub of_all_tests: Option<&'a BTreeSet<String>>,
 }
 
-impl Functions<'_> {
-    /// Returns true if no function of the test executable is in question.
-    pub(super) fn are_none(&self) -> bool {
-        self.of_test.is_empty() && self.of_all_tests.is_some_and(BTreeSet::is_empty)
-    }
-}
-
 /// A test executable and what its tests need to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Program<'a> {
@@ -62,6 +55,14 @@ pub struct Program<'a> {
     pub variables: &'a [(&'static str, OsString)],
     /// Number of calls of the test's body, where our macro captured it.
     pub calls: u32,
+}
+
+impl Program<'_> {
+    /// Returns true if neither a function of the test executable nor another program is in question.
+    pub(super) fn has_nothing_to_watch(&self, functions: Functions<'_>) -> bool {
+        let Functions { of_test, of_all_tests } = functions;
+        of_test.is_empty() && of_all_tests.is_some_and(BTreeSet::is_empty) && self.programs.is_unchanged()
+    }
 }
 
 /// Time limit of a run. A test that takes longer counts as one that executes the functions.

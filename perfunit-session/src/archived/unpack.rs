@@ -136,7 +136,7 @@ fn put(ours: &Path, draft: &Path, manifest: &Manifest, file: &Path) -> Result<()
         fs::remove_dir_all(&place)?;
         fs::create_dir_all(&ours.join("sides"))?;
         fs::rename(&side, &place)?;
-        build::stand_in(ours, &SideBuild::open(&place)?, dispatcher.as_ref())?;
+        build::stand_in(ours, &SideBuild::open(&place)?, &dispatcher)?;
     }
     move_files(draft, ours)
 }

@@ -29,7 +29,7 @@ const RUNNER_LIBRARY: &str = "libperfunit_runner.rlib";
 const SEEDS_LIBRARY: &str = "libperfunit_seeds.so";
 const METER_LIBRARY: &str = "libperfunit_meter.so";
 const DISPATCHER_NAME: &str = "perfunit_dispatcher";
-/// File with the reason why there is no dispatcher.
+/// File with the error of a failed build of the dispatcher.
 const NO_DISPATCHER: &str = "perfunit_dispatcher.failed";
 /// Projects with LTO can only link libraries with bitcode.
 const RLIB: [&str; 6] = ["--crate-type", "rlib", "-C", "embed-bitcode=yes", "-C", "symbol-mangling-version=v0"];
@@ -41,7 +41,7 @@ const FREESTANDING: [&str; 12] = [
     "--crate-type", "bin", "-C", "panic=abort", "-C", "relocation-model=static", "-C", FREESTANDING_FEATURES,
     "-C", "link-arg=-nostartfiles", "-C", "strip=symbols",
 ];
-/// Atomic operations inline: the functions for them ask libc what the processor can do.
+/// Atomic operations are inline, because the functions for them ask libc for features of the processor.
 #[cfg(target_arch = "aarch64")]
 const FREESTANDING_FEATURES: &str = "target-feature=+crt-static,-outline-atomics";
 #[cfg(not(target_arch = "aarch64"))]

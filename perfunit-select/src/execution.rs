@@ -209,8 +209,8 @@ impl Tracer<'_> {
     }
 
     /// Returns the tests that execute nothing that differs, among those that have the same code and are not seen to
-    /// start programs. Those of an executable run together, once and in head. If one of them executes a changed program
-    /// all the same, or reads its file, none of the executable's tests is returned.
+    /// start programs. Those of an executable run together, once and in head. If one of them still executes a changed
+    /// program, or reads its file, none of the executable's tests is returned.
     fn idle(
         &mut self,
         candidates: &Candidates,

@@ -70,7 +70,7 @@ pub(super) fn run_together(
     Ok(String::from_utf8_lossy(&text).lines().any(|line| line.starts_with(&summary)))
 }
 
-/// Calls a function with the way to start a process that the keeper ends with us.
+/// Calls a function that starts a process. The keeper ends the process if we end before it.
 fn with_keeper<T>(then: impl FnOnce(&mut dyn FnMut(&mut Command) -> Result<Child>) -> T) -> T {
     process::spare_children();
     let done = then(&mut |command| {

@@ -9,7 +9,7 @@
 //! Invariants:
 //! - The crate uses no I/O, no clock and no randomness: equal numbers give equal answers.
 //! - The pair of processes is the unit of replication. Batches of one process that are passed as pairs make 30 to 40 %
-//!   false alarms.
+//!   false alarms. Where a unit gives several values, [`Looks`] know it.
 //! - Statistics use logarithms, where slower and faster are symmetric; a [`Decision`] contains fractions of base.
 //! - An interval is printed or acted upon only if it has paid for the number of looks taken.
 
@@ -36,7 +36,7 @@ pub use growth::{Faster, Growing, growth};
 pub use location::{
     Interval, deviation, mean_interval, mean_of_fastest_half, median, median_interval, quantile, trimmed_mean, welch,
 };
-pub use looks::{BEFORE_LAYOUTS, FIRST_LOOK, Looks, PairsPerLayout, confirmation_alpha, effort};
+pub use looks::{FIRST_LOOK, Looks, PairsPerLayout, confirmation_alpha, effort};
 pub use proportion::{f1, rate};
 pub use scaling::{TimeAt, scaling};
 pub use separation::{Calls, SEPARATION};

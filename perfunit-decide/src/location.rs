@@ -140,6 +140,24 @@ pub(super) fn serial_inflation(values: &[f64], proportion: f64) -> f64 {
     ((1.0 + correlation) / (1.0 - correlation)).sqrt()
 }
 
+/// Returns the factor by which values of the same unit that are alike widen the standard error of a mean: the root of the
+/// design effect, which is the mean square between units over the variance of all values. The factor is 1 where units
+/// spread no more than their values suggest. The values are in the order measured, `per_unit` of each unit; a unit that is
+/// not complete does not count.
+///
+/// The variance of a mean of equal clusters is the mean square between them over the number of values: W. G. Cochran,
+/// "Sampling Techniques", 3rd edition (1977), section 9.4.
+pub(super) fn unit_inflation(values: &[f64], per_unit: usize) -> f64 {
+    let units: Vec<&[f64]> = values.chunks_exact(per_unit.max(1)).collect();
+    if per_unit < 2 || units.len() < 2 {
+        return 1.0;
+    }
+    let means: Vec<f64> = units.iter().map(|unit| mean(unit)).collect();
+    let (between, all) = (per_unit as f64 * variance(&means), variance(&units.concat()));
+    // Values without any spread have no ratio.
+    if between > all { (between / all).sqrt() } else { 1.0 }
+}
+
 /// Returns the values with their distances from `center` multiplied by `factor`, but never reduced.
 pub(super) fn stretch(values: &[f64], center: f64, factor: f64) -> Vec<f64> {
     // Rounding must not change values that need no stretching.
@@ -361,6 +379,21 @@ mod tests {
             let mut reversed = SELF_AWARENESS;
             reversed.reverse();
             assert_eq!(trimmed_mean(&reversed, 0.2).to_bits(), trimmed_mean(&SELF_AWARENESS, 0.2).to_bits());
+        }
+
+        #[test]
+        fn units_whose_values_are_alike_count_as_one_value_each() {
+            let of = |values: &[f64]| unit_inflation(values, 2);
+            // Means 1, 3 and 2 with mean square 2 between them; the variance of all values is 0.8.
+            assert!((of(&[1.0, 1.0, 3.0, 3.0, 2.0, 2.0]) - 2.5_f64.sqrt()).abs() < 1e-12);
+            // The last value belongs to no complete unit.
+            assert_eq!(
+                of(&[1.0, 1.0, 3.0, 3.0, 2.0, 2.0, 9.0]).to_bits(),
+                of(&[1.0, 1.0, 3.0, 3.0, 2.0, 2.0]).to_bits()
+            );
+            let none =
+                [of(&[1.0, 3.0, 3.0, 1.0]), of(&[2.0; 4]), of(&[1.0]), of(&[]), unit_inflation(&[1.0, 2.0, 3.0], 1)];
+            assert_eq!(none.map(f64::to_bits), [1_f64.to_bits(); 5]);
         }
 
         #[test]

@@ -89,9 +89,6 @@ impl PairsPerLayout {
 
 /// The fewest values that make an interval.
 pub const FIRST_LOOK: usize = 8;
-/// Pairs on one layout after which a test continues on drawn layouts, if these decide in any case. The pairs show the
-/// noise of the test.
-pub const BEFORE_LAYOUTS: usize = FIRST_LOOK;
 
 /// Most layouts at the level of a few tests.
 const MOST_LAYOUTS: f64 = 64.0;
@@ -100,7 +97,10 @@ const MOST_LAYOUTS: f64 = 64.0;
 /// smaller group has more values than are trimmed, except with a probability of 2e-7.
 pub(super) const FEW_VALUES: usize = 32;
 
-/// The part of an error rate that the look at [`FIRST_LOOK`] values spends. Of 1 %, this part is just more than the
+/// Fewest units of replication at the first look at values of which a unit gives several.
+const FEWEST_UNITS: usize = 4;
+
+/// The part of an error rate that the first look spends. Of 1 %, at [`FIRST_LOOK`] values, this part is just more than the
 /// probability that all eight values lie on one side of their median, 2 / 2^8; with a smaller part, this look could not
 /// decide anything.
 const FIRST_SHARE: f64 = 0.79;
@@ -117,20 +117,38 @@ pub struct Looks {
     /// True if the median may decide if the trimmed mean cannot: the placement of code can split the values into two
     /// groups.
     by_median: bool,
+    /// Number of values that each unit of replication gives.
+    per_unit: usize,
 }
 
 impl Looks {
     /// Looks at pairs on one layout.
-    pub const OF_PAIRS: Self = Self { last: 512, by_median: false };
+    pub const OF_PAIRS: Self = Self { last: 512, by_median: false, per_unit: 1 };
+
+    /// Returns the looks at pairs that give this many values each, a power of two. All values of a unit belong to the same
+    /// looks, and the first look has at least four units.
+    pub fn of_calls(per_unit: usize) -> Self {
+        Self { per_unit, ..Self::OF_PAIRS }
+    }
 
     /// Returns the looks at layouts where a change is claimed at this level: a stricter level needs more layouts.
     pub fn of_layouts(alpha_of_change: f64) -> Self {
-        Self { last: (MOST_LAYOUTS * effort(alpha_of_change)).round() as usize, by_median: true }
+        Self { last: (MOST_LAYOUTS * effort(alpha_of_change)).round() as usize, by_median: true, per_unit: 1 }
     }
 
     /// Returns whether the looks also use the median.
     pub fn by_median(self) -> bool {
         self.by_median
+    }
+
+    /// Returns the number of values that a unit of replication gives.
+    pub fn per_unit(self) -> usize {
+        self.per_unit
+    }
+
+    /// Returns the number of values at the first look.
+    pub fn first(self) -> usize {
+        if self.per_unit > 1 { FIRST_LOOK.max(FEWEST_UNITS * self.per_unit) } else { FIRST_LOOK }
     }
 
     /// Returns the number of values at the last look.
@@ -160,12 +178,10 @@ impl Looks {
         let late = self.all().filter(|look| *look > FEW_VALUES).count().max(1);
         let mut left_over = 0.0;
         for (index, look) in self.all().enumerate() {
-            let share = if look == FIRST_LOOK {
-                FIRST_SHARE
-            } else if look <= FEW_VALUES {
-                EARLY_SHARE
-            } else {
-                LATE_SHARE / late as f64
+            let share = match () {
+                () if index == 0 => self.first_share(),
+                () if look <= FEW_VALUES => EARLY_SHARE,
+                () => LATE_SHARE / late as f64,
             };
             let part = share * alpha + left_over;
             let decides = look > FEW_VALUES || all_on_one_side(look) <= part;
@@ -179,21 +195,27 @@ impl Looks {
         0.0
     }
 
+    /// Returns the part of an error rate that the first look spends: it includes those of all looks at fewer values.
+    fn first_share(self) -> f64 {
+        let earlier = Self { per_unit: 1, ..self }.all().take_while(|look| *look < self.first()).count();
+        FIRST_SHARE + EARLY_SHARE * earlier as f64
+    }
+
     /// Returns the fewest values with an interval that holds the true change at an error rate of `alpha` over all looks.
     pub fn fewest(self, alpha: f64) -> usize {
         self.all().find(|look| self.spends(*look, alpha) > 0.0).unwrap_or(self.last)
     }
 
     /// Returns the number of values at the first look that can decide anything at an error rate of `alpha`, as a
-    /// multiple of [`FIRST_LOOK`].
+    /// multiple of those at the first look.
     pub fn delay(self, alpha: f64) -> f64 {
-        self.fewest(alpha) as f64 / FIRST_LOOK as f64
+        self.fewest(alpha) as f64 / self.first() as f64
     }
 
     /// Returns all looks in ascending order, without one shortly before the last: it would cost as much and add no
     /// information.
     pub fn all(self) -> impl Iterator<Item = usize> {
-        let doubled = std::iter::successors(Some(FIRST_LOOK), |look| Some(2 * look));
+        let doubled = std::iter::successors(Some(self.first()), |look| Some(2 * look));
         doubled.take_while(move |look| look + look / 2 < self.last).chain([self.last])
     }
 }
@@ -250,7 +272,7 @@ mod tests {
 
     #[track_caller]
     fn check(last: usize, expected: &[usize]) {
-        let looks = Looks { last, by_median: false };
+        let looks = Looks { last, by_median: false, per_unit: 1 };
         assert_eq!(looks.all().collect::<Vec<_>>(), expected);
         assert_eq!((looks.count(), looks.last()), (expected.len(), expected[expected.len() - 1]));
         assert!(expected.iter().all(|look| looks.contains(*look)) && !looks.contains(9));
@@ -266,6 +288,13 @@ mod tests {
     }
 
     #[test]
+    fn the_first_look_has_values_of_at_least_four_units() {
+        let first = |per_unit| Looks::of_calls(per_unit).all().take(2).collect::<Vec<_>>();
+        assert_eq!([1, 2, 4].map(first), [[8, 16], [8, 16], [16, 32]]);
+        assert_eq!(Looks::of_calls(1), Looks::OF_PAIRS);
+    }
+
+    #[test]
     fn a_stricter_level_has_more_layouts() {
         let last = |tests: f64| Looks::of_layouts(0.01 / tests).last();
         assert_eq!((last(1.0), last(10.0)), (64, 64));
@@ -274,7 +303,7 @@ mod tests {
 
     #[test]
     fn all_looks_together_spend_the_error_rate() {
-        for looks in [Looks::OF_PAIRS, Looks::of_layouts(0.001), Looks::of_layouts(1e-5)] {
+        for looks in [Looks::OF_PAIRS, Looks::of_calls(4), Looks::of_layouts(0.001), Looks::of_layouts(1e-5)] {
             for alpha in [0.05, 0.01, 0.005, 0.001, 1e-5] {
                 let spent: f64 = looks.all().map(|look| looks.spends(look, alpha)).sum();
                 assert!((spent / alpha - 1.0).abs() < 1e-9, "{spent} of {alpha}");

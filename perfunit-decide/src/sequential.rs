@@ -14,14 +14,19 @@
 //! correlation only: `simulation` has the rates, up to 3 % for a correlation of 0.6. Slow drift must cancel within the
 //! pair.
 //!
+//! Where a unit of replication gives several values, the spread between units widens both intervals, too
+//! (`unit_inflation`).
+//!
 //! The threshold is compared with the estimate, not with the interval. A true change slightly below the threshold may
 //! therefore be flagged, but a test without change only at a rate of up to alpha. A change that is flagged early looks
 //! larger than it is. An interval that nearly holds 0 flags nothing.
 
 use super::estimate::{Estimate, TRIMMING};
 use super::location::Interval;
-use super::location::{deviation, forecast_half, median, median_interval, serial_inflation, sign_p_value, stretch};
-use super::looks::{FEW_VALUES, FIRST_LOOK, Looks};
+use super::location::{
+    deviation, forecast_half, median, median_interval, serial_inflation, sign_p_value, stretch, unit_inflation,
+};
+use super::looks::{FEW_VALUES, Looks};
 use perfunit_model::{Change, Threshold, Verdict, margin};
 
 /// The probability of detecting a change of the size [`Decision::detectable`].
@@ -183,7 +188,7 @@ const FAR_BY_ESTIMATE: f64 = 0.25;
 pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
     let values = log_ratios.len();
     let Some(last) = rule.looks.up_to(affordable).filter(|look| *look > values) else { return true };
-    let Some(found) = Found::of(rule, log_ratios).filter(|_| values > FIRST_LOOK) else { return false };
+    let Some(found) = Found::of(rule, log_ratios).filter(|_| values > rule.looks.first()) else { return false };
     let now = found.estimate;
     let (earlier, later) = found.values.split_at(values / 2);
     let [earlier, later] = [earlier, later].map(|half| deviation(&mut half.to_vec()));
@@ -258,7 +263,7 @@ struct Claim {
 struct Found<'a> {
     rule: &'a Rule,
     log_ratios: &'a [f64],
-    /// The factor by which serial correlation widens the intervals.
+    /// The factor by which correlation of the values widens the intervals.
     inflation: f64,
     /// The values, stretched around their trimmed mean to the spread of independent values with the same information.
     values: Vec<f64>,
@@ -268,7 +273,8 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     fn of(rule: &'a Rule, log_ratios: &'a [f64]) -> Option<Self> {
         let Estimate { mean, .. } = Estimate::of(log_ratios)?;
-        let inflation = serial_inflation(log_ratios, TRIMMING);
+        let of_units = unit_inflation(log_ratios, rule.looks.per_unit());
+        let inflation = serial_inflation(log_ratios, TRIMMING).max(of_units);
         let values = stretch(log_ratios, mean, inflation);
         let estimate = Estimate::of(&values)?;
         Some(Self { rule, log_ratios, inflation, values, estimate })

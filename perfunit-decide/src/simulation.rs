@@ -306,6 +306,12 @@ fn simulated_changes_of_detectable_size_are_found_with_the_stated_power() {
 
 #[test]
 #[ignore = "minutes in release; for the tables in the docs"]
+fn simulated_by_shape_units() {
+    println!("{}", shapes::unit_table(8_000));
+}
+
+#[test]
+#[ignore = "minutes in release; for the tables in the docs"]
 fn simulated_by_shape_error_rates() {
     println!("{}", shapes::error_table(8_000));
 }

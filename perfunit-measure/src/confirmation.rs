@@ -41,6 +41,8 @@ pub(super) struct Screened {
     pub first_call: Option<Flagged>,
     /// True if the first pairs were stopped because only drawn layouts can decide.
     pub left_open: bool,
+    /// True if the operations of its calls are still to be counted.
+    pub is_uncounted: bool,
     /// The time for pairs in addition to the budget of the test.
     pub granted: Duration,
 }
@@ -51,7 +53,7 @@ impl Screened {
         let first_calls = FirstCalls::Unremarkable;
         let (spent, places) = (Spent::default(), Placed::Uncertain);
         let evidence = Evidence { criteria, screening, places, confirmation: None, first_calls, spent };
-        Self { evidence, way: None, first_call: None, left_open: false, granted: Duration::ZERO }
+        Self { evidence, way: None, first_call: None, left_open: false, is_uncounted: false, granted: Duration::ZERO }
     }
 }
 
@@ -347,7 +349,7 @@ impl Confirmer<'_, '_> {
         let is_late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let is_fixed = self.layouts.is_as_built(&subject.test) || self.layouts.is_one_executable(&subject.test.target);
         if is_late || is_fixed || interrupt::is_requested() || self.layouts.drawn(subject.executables, 0)?.is_none() {
-            return Ok(Unit::on_one_layout(self.bench, &open.config, &open.settled));
+            return Ok(Unit::on_one_layout(self.bench, open.config.per_test_budget, &open.settled));
         }
         Ok(Unit::Layout { pairs: open.pairs_per_layout })
     }

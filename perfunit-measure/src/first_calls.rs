@@ -24,7 +24,7 @@ use perfunit_system::interrupt;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// The least distance of a single pair's difference from 0, in standard errors, at which more pairs are measured.
+/// The least distance of a difference from 0, in standard errors, at which more pairs are measured.
 const SUSPICIOUS: f64 = 4.0;
 
 /// The first comparison of a test's first calls.
@@ -78,7 +78,7 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
     };
     let judged = judging_config(config);
     let trial = Trial { config: &judged, ..*trial };
-    let unit = Unit::on_one_layout(trial.bench, &judged, &settled);
+    let unit = Unit::on_one_layout(trial.bench, judged.per_test_budget, &settled);
     let measurement = Measurement::new(&judged, settled.clone(), unit, config.alpha);
     let Finding { result, reason: open, .. } = measurement.run(&trial, None, random)?;
     Ok(match result {
@@ -105,7 +105,8 @@ const APART_IF_STARTING: f64 = 0.1;
 fn pairs_show_apart(config: &Config, later: &Figures) -> bool {
     let of_pairs = later.metrics.get(&Metric::Cold).and_then(|metered| metered.as_ref().ok());
     let ns = of_pairs.map(|metered| metered.readings.as_ref().map(|reading| reading.value));
-    ns.is_none_or(|ns| is_apart(config.threshold.at_least(APART_IF_STARTING), ns, &later.measured))
+    let exceed_noise = later.first_calls_apart.is_none_or(|distance| distance > SUSPICIOUS);
+    exceed_noise && ns.is_none_or(|ns| is_apart(config.threshold.at_least(APART_IF_STARTING), ns, &later.measured))
 }
 
 /// Returns the terms of first calls that are compared alongside later ones.

@@ -5,14 +5,14 @@
 //! a budget, and tolerates a few failed pairs.
 
 use super::bench::{Bench, Config};
-use super::classify::{per_run, runs};
+use super::classify::runs;
 use super::column::with_ratio;
 use super::layouts::Layouts;
 use super::lockstep::{PairEnd, Task};
 use super::secondary_metrics::{self, Beside, Rules};
 use super::subject::{Figures, Finding};
 use super::trial::{PROCESS_THRESHOLD, Settled, Trial};
-use super::work::{Comparison, Work};
+use super::work::{Comparison, Value, Work};
 use perfunit_decide as decide;
 use perfunit_decide::{Looks, PairsPerLayout, Rule, Sequential, Step};
 use perfunit_model::error::Result;
@@ -80,7 +80,10 @@ impl Measurement {
             Mode::Process => asked.max(PROCESS_THRESHOLD),
             Mode::FirstCall | Mode::Steady => asked.max(settled.least_change(settled.ns.base)),
         };
-        let looks = if unit.is_layout() { Looks::of_layouts(alpha_of_change) } else { Looks::OF_PAIRS };
+        let looks = match unit {
+            Unit::Layout { .. } => Looks::of_layouts(alpha_of_change),
+            Unit::Pairs { values, .. } => Looks::of_calls(values),
+        };
         let rule =
             Rule { alpha: config.alpha, alpha_of_change, threshold, distance: 0.0, bias: settled.clock_bias, looks };
         let rule = if settled.matched {
@@ -116,17 +119,17 @@ impl Measurement {
         Ok(self.finish())
     }
 
-    /// Measures until the series has this many units, or to its end.
+    /// Measures until the series has this many values, or to its end.
     pub fn advance(
         &mut self,
         trial: &Trial<'_>,
         mut layouts: Option<&mut Layouts<'_>>,
-        units: usize,
+        values: usize,
         random: &mut fastrand::Rng,
     ) -> Result<()> {
         let _span = tracing::debug_span!("pairs").entered();
         let mut clock = Clock::start(self.spent, self.budget, trial.config.deadline);
-        while self.end.is_none() && self.pairs.units() < units {
+        while self.end.is_none() && self.pairs.values() < values {
             self.end = self.step(trial, &mut layouts, &mut clock, random)?;
         }
         self.spent = clock.spent();
@@ -137,12 +140,12 @@ impl Measurement {
         self.unit
     }
 
-    /// Returns the number of units at the next look; no limit after the last look.
+    /// Returns the number of values at the next look; no limit after the last look.
     pub fn next_look(&self) -> usize {
-        self.rule().looks.all().find(|look| *look > self.pairs.units()).unwrap_or(usize::MAX)
+        self.rule().looks.all().find(|look| *look > self.pairs.values()).unwrap_or(usize::MAX)
     }
 
-    /// Returns the number of units at the next look that can show a change; no limit after the last look.
+    /// Returns the number of values at the next look that can show a change; no limit after the last look.
     pub fn next_look_at_change(&self) -> usize {
         let Rule { looks, alpha_of_change, .. } = self.rule();
         self.next_look().max(looks.fewest(*alpha_of_change))
@@ -166,7 +169,7 @@ impl Measurement {
         }
         let left = (self.budget + more).saturating_sub(self.spent);
         let pairs = decide::affordable(self.complete(), self.spent.as_secs_f64(), left.as_secs_f64());
-        !decide::is_hopeless(self.rule(), self.pairs.sequential.log_ratios(), self.unit.units(pairs))
+        !decide::is_hopeless(self.rule(), self.pairs.sequential.log_ratios(), self.values_of(pairs))
     }
 
     /// Lends time to a series that its own budget ended.
@@ -182,12 +185,17 @@ impl Measurement {
     }
 
     pub fn is_over(&self) -> bool {
-        self.end.is_some() || self.pairs.units() >= self.rule().looks.last()
+        self.end.is_some() || self.pairs.values() >= self.rule().looks.last()
     }
 
     /// Returns the number of pairs that did not fail.
     fn complete(&self) -> usize {
-        self.unit.pairs(self.pairs.units()) + self.pairs.unit.len()
+        self.unit.pairs(self.pairs.units) + self.pairs.unit.len()
+    }
+
+    /// Returns the number of values that this many pairs give.
+    fn values_of(&self, pairs: usize) -> usize {
+        self.unit.units(pairs) * self.unit.values()
     }
 
     fn rule(&self) -> &Rule {
@@ -205,7 +213,7 @@ impl Measurement {
         if interrupt::is_requested() {
             return Ok(Some(End::CutShort(interrupt::reason())));
         }
-        if self.pairs.units() >= self.rule().looks.last() {
+        if self.pairs.values() >= self.rule().looks.last() {
             return Ok(Some(End::Done));
         }
         if clock.left().is_zero() {
@@ -214,7 +222,7 @@ impl Measurement {
         let mut trial = *trial;
         if let Some(layouts) = layouts {
             let started = Instant::now();
-            let drawn = layouts.drawn(trial.programs.executables, self.pairs.units())?;
+            let drawn = layouts.drawn(trial.programs.executables, self.pairs.units)?;
             clock.leave_out(started.elapsed());
             let Some(executables) = drawn else { return Ok(Some(End::Done)) };
             trial.programs.executables = executables;
@@ -229,14 +237,13 @@ impl Measurement {
         Ok(self.add(&pair, trial.config, clock))
     }
 
-    /// Gives the sides the files of programs for the next pair: in the order A B, B A of two units of two pairs, so that each
-    /// set of files serves two pairs in a row.
+    /// Gives the sides the files of programs for the next pair: in the order A B, B A of four pairs, so that each set of files
+    /// serves two pairs in a row.
     fn exchange_programs(&self, trial: &Trial<'_>) -> Result<()> {
         let Some(files) = trial.bench.program_files.as_ref().filter(|_| self.settled.may_start_programs()) else {
             return Ok(());
         };
-        let (unit, pair) = (self.pairs.units(), self.pairs.unit.len());
-        files.exchange((unit + pair.div_ceil(2)) % 2 == 1)
+        files.exchange(self.complete().div_ceil(2) % 2 == 1)
     }
 
     fn add(&mut self, pair: &PairEnd, config: &Config, clock: &Clock) -> Option<End> {
@@ -247,16 +254,24 @@ impl Measurement {
             let complete = self.complete();
             return self.failures.add(pair, config.timeout, complete).map(End::Not);
         }
-        let log_ratio = self.pairs.add(pair, self.settled.comparison, self.unit.pairs_of(self.pairs.units()))?;
+        let before = self.pairs.values();
+        let log_ratios = self.pairs.add(pair, self.settled.comparison, self.unit);
+        if log_ratios.is_empty() {
+            return None;
+        }
         // The pilot may have run while the machine had half its speed.
         self.pairs.sequential.raise_threshold(self.settled.least_change(self.pairs.fastest()));
-        let units = self.pairs.units() + 1;
-        let affordable = self.unit.units(clock.affordable(self.unit.pairs(units)));
-        let step = self.pairs.sequential.push(log_ratio - self.accepted, affordable);
+        let affordable = self.values_of(clock.affordable(self.complete()));
+        let mut step = Step::Continue;
+        for log_ratio in log_ratios {
+            step = self.pairs.sequential.push(log_ratio - self.accepted, affordable);
+        }
+        let values = self.pairs.values();
         let rule = *self.rule();
         let rules = Rules { time: rule, gates: &self.gates };
         let beside = &mut self.pairs.beside;
-        let (is_look, has_all) = (rule.looks.contains(units), units >= rule.looks.last());
+        let is_look = (before + 1..=values).any(|values| rule.looks.contains(values));
+        let has_all = values >= rule.looks.last();
         let others_are_over = beside.is_told(&rules) || is_look && beside.is_hopeless(&rules, affordable);
         let end = if has_all { End::Done } else { clock.limit().into() };
         (matches!(step, Step::Ended(_)) && others_are_over).then_some(end)
@@ -302,7 +317,7 @@ impl Measurement {
 
     fn figures(&self, decision: &decide::Decision) -> Figures {
         let (pairs, mode) = (&self.pairs, self.settled.task.mode());
-        let used = decision.values.min(pairs.units());
+        let used = decision.values.min(pairs.values());
         let (base, head) = (&pairs.times.base[..used], &pairs.times.head[..used]);
         let ratio = (1.0 + decision.change.estimate) * self.accepted.exp();
         let Sides { base: base_ns, head: head_ns } = with_ratio(base, head, ratio);
@@ -310,7 +325,7 @@ impl Measurement {
             change: decision.change,
             base_ns,
             head_ns,
-            pairs: self.unit.pairs(used),
+            pairs: self.unit.pairs(used.div_ceil(self.unit.values())),
             layouts: if self.unit.is_layout() { used } else { 1 },
             detectable: decision.detectable,
             p_value: decision.p_value,
@@ -323,12 +338,14 @@ impl Measurement {
             bound: None,
             throughput: pairs.throughput,
         };
-        let all = self.unit.pairs(pairs.units()).max(1);
+        let all = self.unit.pairs(pairs.units).max(1);
         Figures {
             verdict: decision.verdict,
             measured,
-            spread: decide::spread(pairs.sequential.log_ratios()),
+            spread: decide::spread(pairs.sequential.log_ratios()) / (self.unit.values() as f64).sqrt(),
             seconds_per_pair: self.spent.as_secs_f64() / all as f64,
+            has_level: used >= self.rule().looks.fewest(self.rule().alpha),
+            first_calls_apart: pairs.beside.first_calls_apart(decision.change.estimate),
             notes: self.notes(mode),
             metrics: self.metrics(),
         }
@@ -369,32 +386,52 @@ impl Measurement {
 /// The unit of replication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    Pair,
-    /// Two pairs, between which the sides exchange the files of the programs that the test starts.
-    Crossover,
-    /// A layout drawn at random, with the mean of this many pairs.
-    Layout {
-        pairs: PairsPerLayout,
+    /// One pair on one layout, or two, between which the sides exchange the files of the programs that the test starts.
+    Pairs {
+        pairs: usize,
+        /// The number of values that the unit gives.
+        values: usize,
     },
+    /// A layout drawn at random, with the mean of this many pairs.
+    Layout { pairs: PairsPerLayout },
 }
 
 impl Unit {
-    /// Returns the unit of a test that is measured on one layout: two pairs only where enough of them fit its budget.
-    pub fn on_one_layout(bench: &Bench, config: &Config, settled: &Settled) -> Self {
-        let fewest = Self::Crossover.pairs(decide::FIRST_LOOK) as f64 * (settled.ns.base + settled.ns.head) / 1e9;
-        let fits = fewest <= config.per_test_budget.as_secs_f64();
-        if settled.may_start_programs() && bench.exchanges_programs() && fits { Self::Crossover } else { Self::Pair }
+    /// One pair with one value.
+    pub const PAIR: Self = Self::Pairs { pairs: 1, values: 1 };
+
+    /// Returns the unit of a test that is measured on one layout: two pairs where sides exchange files, if the first look
+    /// then fits this time.
+    pub fn on_one_layout(bench: &Bench, time: Duration, settled: &Settled) -> Self {
+        if !(settled.may_start_programs() && bench.exchanges_programs()) {
+            return Self::PAIR;
+        }
+        let (values, calls) = match settled.task {
+            // The first call of a pair may not count.
+            Task::Steady(shape) => (settled.comparison.values(shape.batches), f64::from(shape.batches + 1)),
+            _ => (1, 1.0),
+        };
+        let pairs = 2 * Looks::of_calls(values).first() / values;
+        let first_look = pairs as f64 * calls * (settled.ns.base + settled.ns.head) / 1e9;
+        Self::Pairs { pairs: if first_look <= time.as_secs_f64() { 2 } else { 1 }, values }
     }
 
     pub fn is_layout(self) -> bool {
         matches!(self, Self::Layout { .. })
     }
 
+    /// Returns the number of values that a unit gives.
+    pub fn values(self) -> usize {
+        match self {
+            Unit::Pairs { values, .. } => values,
+            Unit::Layout { .. } => 1,
+        }
+    }
+
     /// Returns the number of pairs of the unit with this index, from 0.
     pub fn pairs_of(self, unit: usize) -> usize {
         match self {
-            Unit::Pair => 1,
-            Unit::Crossover => 2,
+            Unit::Pairs { pairs, .. } => pairs,
             Unit::Layout { pairs } => pairs.of(unit),
         }
     }
@@ -402,8 +439,7 @@ impl Unit {
     /// Returns the number of pairs of this many units.
     pub fn pairs(self, units: usize) -> usize {
         match self {
-            Unit::Pair => units,
-            Unit::Crossover => 2 * units,
+            Unit::Pairs { pairs, .. } => pairs * units,
             Unit::Layout { pairs } => pairs.sum(units),
         }
     }
@@ -411,22 +447,24 @@ impl Unit {
     /// Returns the number of units that this many pairs begin.
     pub fn units(self, pairs: usize) -> usize {
         match self {
-            Unit::Pair => pairs,
-            Unit::Crossover => pairs.div_ceil(2),
+            Unit::Pairs { pairs: of_unit, .. } => pairs.div_ceil(of_unit),
             Unit::Layout { pairs: of_layout } => of_layout.layouts(pairs),
         }
     }
 }
 
-/// The pairs of one test, one entry for each unit of replication.
+/// The pairs of one test.
 #[derive(Debug, Clone)]
 pub struct Pairs {
     pub sequential: Sequential,
+    /// The number of complete units of replication.
+    pub units: usize,
+    /// The time of one run, ns, an entry for each value.
     pub times: Sides<Vec<f64>>,
     /// Time of one run in each batch, ns.
     batches: Sides<Vec<f64>>,
-    /// The pairs of the current unit: log ratio, and logarithms of both times.
-    pub unit: Vec<(f64, Sides<f64>)>,
+    /// The values of each pair of the current unit.
+    pub unit: Vec<Vec<Value>>,
     pub work: Work,
     pub beside: Beside,
     /// The amount that a run processes, if the benchmark declares it.
@@ -437,10 +475,10 @@ impl Pairs {
     pub fn new(rule: Rule) -> Self {
         let (times, batches, unit) = Default::default();
         let (work, beside) = (Work::default(), Beside::default());
-        Self { sequential: Sequential::new(rule), times, batches, unit, work, beside, throughput: None }
+        Self { sequential: Sequential::new(rule), units: 0, times, batches, unit, work, beside, throughput: None }
     }
 
-    pub fn units(&self) -> usize {
+    pub fn values(&self) -> usize {
         self.sequential.log_ratios().len()
     }
 
@@ -449,42 +487,47 @@ impl Pairs {
         self.times.base.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// Returns the plot data of this many units; the batches are those of all units.
-    pub fn sample(&self, units: usize) -> Sample {
+    /// Returns the plot data of this many values; the batches are those of all pairs.
+    pub fn sample(&self, values: usize) -> Sample {
         let steps = Sample::QUANTILES - 1;
         let quantiles = |times: &Vec<f64>| {
             let times = &mut times.clone();
             let at = (0..=steps).map(|step| decide::quantile(times, step as f64 / steps as f64));
-            if self.units() == 0 { Vec::new() } else { at.collect() }
+            if self.values() == 0 { Vec::new() } else { at.collect() }
         };
         Sample {
-            estimates: self.sequential.log_ratios()[..units].iter().map(|log_ratio| log_ratio.exp_m1()).collect(),
+            estimates: self.sequential.log_ratios()[..values].iter().map(|log_ratio| log_ratio.exp_m1()).collect(),
             batches: self.batches.as_ref().map(quantiles),
         }
     }
 
-    /// Adds a pair, and returns the log ratio of the unit if this pair completes a unit of `per_unit` pairs.
-    pub fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> Option<f64> {
-        let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
+    /// Adds a pair, and returns the log ratios of the unit if this pair completes one, else none.
+    pub fn add(&mut self, pair: &PairEnd, comparison: Comparison, unit: Unit) -> Vec<f64> {
         for side in Side::BOTH {
             self.batches.get_mut(side).extend(runs(pair.sides.get(side), pair.shape));
         }
         self.work.add(pair);
         self.throughput = Throughput::of(pair.sides.as_ref().map(|side| side.work));
         self.beside.add(pair, comparison);
-        self.unit.push((comparison.log_ratio(pair), ns.map(f64::ln)));
-        if self.unit.len() < per_unit {
-            return None;
+        self.unit.push(comparison.split(pair, unit.values()));
+        if self.unit.len() < unit.pairs_of(self.units) {
+            return Vec::new();
         }
-        let mean = |of: fn(&(f64, Sides<f64>)) -> f64| {
-            decide::trimmed_mean(&self.unit.iter().map(of).collect::<Vec<_>>(), decide::TRIMMING)
-        };
-        let log_ratio = mean(|(log_ratio, _)| *log_ratio);
-        self.times.base.push(mean(|(_, ns)| ns.base).exp());
-        self.times.head.push(mean(|(_, ns)| ns.head).exp());
-        self.unit.clear();
+        self.units += 1;
         self.beside.end_unit();
-        Some(log_ratio)
+        let pairs = std::mem::take(&mut self.unit);
+        (0..unit.values()).map(|at| self.add_counterparts(&pairs, at)).collect()
+    }
+
+    /// Adds the mean of the values at this index of the pairs of a unit, and returns its log ratio.
+    fn add_counterparts(&mut self, pairs: &[Vec<Value>], at: usize) -> f64 {
+        let mean = |of: fn(&Value) -> f64| {
+            let values: Vec<f64> = pairs.iter().filter_map(|pair| pair.get(at)).map(of).collect();
+            decide::trimmed_mean(&values, decide::TRIMMING)
+        };
+        self.times.base.push(mean(|value| value.log_ns.base).exp());
+        self.times.head.push(mean(|value| value.log_ns.head).exp());
+        mean(|value| value.log_ratio)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::bench::{Bench, Config};
 use super::classify;
 use super::confirmation::{Confirmer, Screened};
+use super::doubt::is_flagged;
 use super::extra_time::ExtraTime;
 use super::first_calls::{self, Look};
 use super::layouts::{Layouts, Placed};
@@ -194,7 +195,24 @@ impl<'a> Screening<'a> {
         if batch.put_off.is_empty() || !self.is_round_over() {
             self.narrow(&mut batch)?;
         }
+        self.count_late(&mut batch)?;
         Ok(batch)
+    }
+
+    /// Counts the operations of tests whose counts waited until pairs had narrowed all tests, as far as this round has time.
+    fn count_late(&mut self, batch: &mut Batch<'a>) -> Result<()> {
+        for (subject, screened) in batch.subjects.iter().zip(&mut batch.screened).filter(|(_, one)| one.is_uncounted) {
+            let (Some(settled), Ok(figures)) = (&screened.way, &mut screened.evidence.screening.result) else {
+                continue;
+            };
+            self.observer.progress.message(subject.test.to_string());
+            let config = Config { deadline: self.round, ..self.config.on(subject.terms) };
+            let programs = self.layouts.first_programs(self.sides, subject)?;
+            let trial = Trial { bench: self.bench, config: &config, programs };
+            add_counts(figures, &trial, settled, &mut self.random)?;
+            screened.is_uncounted = false;
+        }
+        Ok(())
     }
 
     /// Measures these tests up to their first look.
@@ -252,7 +270,6 @@ impl<'a> Screening<'a> {
     /// Measures more pairs of the tests that are still open, the largest possible change first. Tests that their budgets leave
     /// in doubt get extra time after that.
     fn narrow(&mut self, batch: &mut Batch<'a>) -> Result<()> {
-        self.share = None;
         let mut open = std::mem::take(&mut self.open);
         // A look may last longer than a round that others follow.
         let deadline = if batch.put_off.is_empty() { self.round } else { self.config.deadline };
@@ -273,6 +290,7 @@ impl<'a> Screening<'a> {
             let Some(mut next) = next else { return Ok(()) };
             let Open { place, subject, .. } = next;
             let began = Instant::now();
+            self.share = self.share_of(open.len() + in_doubt.len() + 1);
             self.observer.progress.message(subject.test.to_string());
             self.bench.settle();
             self.advance(subject, &mut next.series)?;
@@ -431,9 +449,11 @@ impl<'a> Screening<'a> {
             let screening = Finding { result: Ok(figures), reason: None, capture: Some(settled.capture) };
             return Ok(Begun::Over(Box::new(Screened::complete(criteria(&config), screening))));
         }
-        let unit = Unit::on_one_layout(self.bench, of_pairs, &settled);
+        let share = self.share.map_or(Duration::MAX, |share| share / SHARES);
+        let unit = Unit::on_one_layout(self.bench, share.min(of_pairs.per_test_budget), &settled);
         let mut measurement = Measurement::new(of_pairs, settled.clone(), unit, config.alpha);
-        measurement.advance(&trial, None, decide::BEFORE_LAYOUTS, &mut self.random)?;
+        let first_look = measurement.next_look();
+        measurement.advance(&trial, None, first_look, &mut self.random)?;
         let left_open = !measurement.is_over()
             && confirms_all(&config)
             && self.layouts.places(self.sides, subject)? != Placed::Matched;
@@ -463,8 +483,12 @@ impl<'a> Screening<'a> {
             Trial { bench: self.bench, config: &config, programs: self.programs(subject, executables.as_ref()) };
         let mut screening = measurement.finish();
         let (mut first_calls, mut first_call) = (FirstCalls::Unremarkable, None);
+        // In a run of limited time, bounds on all tests come before counts that decide nothing.
+        let is_uncounted = config.deadline.is_some() && confirms_all(&config) && !is_flagged(&screening, &[]);
         if let Ok(figures) = &mut screening.result {
-            add_counts(figures, &trial, &settled, &mut self.random)?;
+            if !is_uncounted {
+                add_counts(figures, &trial, &settled, &mut self.random)?;
+            }
             let per_test_budget = self.share.map_or(config.per_test_budget, |share| share.min(config.per_test_budget));
             let of_first_calls = Config { per_test_budget, ..config.clone() };
             let trial = Trial { config: &of_first_calls, ..trial };
@@ -476,7 +500,7 @@ impl<'a> Screening<'a> {
         }
         let (criteria, places, spent) = (criteria(&config), Placed::Uncertain, Spent::default());
         let evidence = Evidence { criteria, screening, places, confirmation: None, first_calls, spent };
-        Ok(Screened { evidence, way: Some(settled), first_call, left_open, granted })
+        Ok(Screened { evidence, way: Some(settled), first_call, left_open, is_uncounted, granted })
     }
 }
 
@@ -551,7 +575,6 @@ fn add_counts(figures: &mut Figures, trial: &Trial<'_>, settled: &Settled, rando
 fn criteria(config: &Config) -> Criteria {
     Criteria {
         threshold: config.threshold,
-        alpha: config.alpha,
         gates: config.metering.as_ref().map_or_else(Vec::new, |metering| metering.gates.clone()),
         accepted: config.accepted.clone(),
     }

@@ -10,8 +10,8 @@ use super::lockstep::{PairEnd, SideEnd};
 use super::programs::Programs;
 use super::work::Comparison;
 use perfunit_decide as decide;
-use perfunit_decide::Rule;
-use perfunit_model::{Metric, Metrics, NotMetered};
+use perfunit_decide::{Estimate, Rule};
+use perfunit_model::{Metric, Metrics, NotMetered, Sides};
 use perfunit_runtime::page::FEW_BATCHES;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,6 +101,15 @@ impl Beside {
         self.columns.iter().map(|(metric, column)| (*metric, column)).chain(of_programs)
     }
 
+    /// Returns the distance between the change of first calls and this change of later ones, in standard errors; `None` for
+    /// fewer than 4 pairs.
+    pub fn first_calls_apart(&self, change: f64) -> Option<f64> {
+        let Sides { base, head } = self.columns.get(&Metric::Cold)?.values();
+        let log_ratios: Vec<f64> = base.iter().zip(head).map(|(base, head)| (head / base).ln()).collect();
+        let Estimate { mean, standard_error, .. } = Estimate::of(&log_ratios)?;
+        Some((mean - change.ln_1p()).abs() / standard_error)
+    }
+
     /// Returns the final metrics.
     pub fn metrics(&self, rules: &Rules<'_>) -> Metrics {
         let metered = |(metric, column): (&Metric, &Column)| (*metric, column.judge(&rules.of(*metric)));
@@ -147,7 +156,7 @@ mod tests {
     use super::*;
     use crate::lockstep::Shape;
     use perfunit_decide::Looks;
-    use perfunit_model::{Basis, MetricVerdict, Side, Sides};
+    use perfunit_model::{Basis, MetricVerdict, Side};
     use std::time::Duration;
 
     /// Returns a side with this CPU time per run, with a little noise.

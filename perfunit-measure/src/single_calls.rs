@@ -330,7 +330,16 @@ fn figures(config: &Config, slow: Side, plan: &Plan, seen: &Seen, mode: Mode) ->
         None => Metrics::new(),
         Some(_) => Metric::ALL.into_iter().map(|metric| (metric, Err(NotMetered::TooLong))).collect(),
     };
-    Figures { verdict, measured, spread: 0.0, seconds_per_pair: 0.0, notes: Vec::new(), metrics }
+    Figures {
+        verdict,
+        measured,
+        spread: 0.0,
+        seconds_per_pair: 0.0,
+        has_level: false,
+        first_calls_apart: None,
+        notes: Vec::new(),
+        metrics,
+    }
 }
 
 /// The end of a call.

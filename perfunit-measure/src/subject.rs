@@ -60,6 +60,11 @@ pub struct Figures {
     pub spread: f64,
     /// Wall time of a pair.
     pub seconds_per_pair: f64,
+    /// True if there are enough values for a look, so that the interval has its level.
+    pub has_level: bool,
+    /// Distance between the changes of the pairs' first calls and of their later calls, in standard errors; `None` if too few
+    /// pairs tell it.
+    pub first_calls_apart: Option<f64>,
     pub notes: Vec<Note>,
     /// The metrics except wall time; empty if none was requested.
     pub metrics: Metrics,

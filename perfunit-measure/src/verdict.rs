@@ -71,8 +71,6 @@ pub struct Evidence {
 #[derive(Debug, Clone)]
 pub struct Criteria {
     pub threshold: Threshold,
-    /// The error rate of the interval of a series.
-    pub alpha: f64,
     /// The metrics that decide; wall time if there are none.
     pub gates: Vec<Metric>,
     /// The loss that the user accepts; all pairs are judged relative to it.
@@ -161,8 +159,7 @@ pub fn verdict(evidence: &Evidence) -> Ended {
     // The verdict is about what exceeds the accepted loss; counts are about all of it.
     let cross_check = if criteria.accepted.is_some() { None } else { cross_check(of_time, &metrics) };
     let measured = relative_to_base(&figures.measured, criteria.accepted.as_ref());
-    let Figures { spread, seconds_per_pair, .. } = *figures;
-    let figures = Figures { verdict: of_time, measured, spread, seconds_per_pair, notes, metrics };
+    let figures = Figures { verdict: of_time, measured, notes, metrics, ..figures.clone() };
     Ended { verdict, reason, figures: Some(figures), possible, cross_check, capture, spent }
 }
 
@@ -436,8 +433,7 @@ impl<'e> Decision<'e> {
     /// Returns the change that the reported series leaves possible, beyond an accepted loss.
     fn possible(&self, criteria: &Criteria) -> Option<PossibleChange> {
         let measured = &self.figures.measured;
-        let fewest = decide::Looks::OF_PAIRS.fewest(criteria.alpha);
-        let has_level = measured.bound.is_none() && measured.sample.estimates.len() >= fewest;
+        let has_level = measured.bound.is_none() && self.figures.has_level;
         let is_by_time = criteria.gates.iter().all(|gate| *gate == Metric::Time);
         let placement = self.placement.filter(|_| has_level && is_by_time)?;
         PossibleChange::of(&measured.change, placement)

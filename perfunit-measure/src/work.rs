@@ -6,7 +6,7 @@
 use super::classify::{per_run, runs};
 use super::lockstep::{PairEnd, SideEnd};
 use perfunit_decide as decide;
-use perfunit_model::{Between, Side};
+use perfunit_model::{Between, Side, Sides};
 use perfunit_runtime::calibrate::is_like_later;
 use perfunit_runtime::page::FEW_BATCHES;
 
@@ -29,6 +29,9 @@ const FEWEST_PAIRS: usize = 8;
 /// The least number of batches of a process for a result.
 const FEWEST_BATCHES: usize = 4;
 
+/// The most values of a pair of independent calls.
+const MOST_VALUES: usize = 4;
+
 /// The most time that the two readings of the clock around a batch add to it, ns.
 const CLOCK_NS: f64 = 50.0;
 
@@ -40,8 +43,8 @@ pub enum Comparison {
     Quantiles,
     /// Each batch against its counterpart.
     Counterparts,
-    /// All calls of one side against all of the other: calls that start processes vary independently, so each of them
-    /// tells as much.
+    /// The calls of one side against those of the other: calls that start processes vary independently, so each of them
+    /// tells as much as a pair of single calls.
     Calls {
         /// True if first calls take as long as later ones.
         with_first: bool,
@@ -79,13 +82,54 @@ impl Comparison {
         let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
         (ns.head / ns.base).ln()
     }
+
+    /// Returns the number of values that a pair of this many batches gives: a power of two.
+    pub fn values(self, batches: u32) -> usize {
+        match self {
+            Self::Calls { .. } => [MOST_VALUES, 2].into_iter().find(|count| *count <= batches as usize).unwrap_or(1),
+            _ => 1,
+        }
+    }
+
+    /// Returns the values of a pair in the order measured: one of all batches, or `count` of groups of counterparts.
+    pub fn split(self, pair: &PairEnd, count: usize) -> Vec<Value> {
+        let (Self::Calls { with_first }, true) = (self, count > 1) else {
+            let log_ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01).ln());
+            return vec![Value { log_ratio: self.log_ratio(pair), log_ns }];
+        };
+        let times = pair.sides.as_ref().map(|side| log_times(side, pair, with_first));
+        let calls = times.base.len().min(times.head.len());
+        let group = |number: usize| {
+            let calls = number * calls / count..(number + 1) * calls / count;
+            let log_ns = times.as_ref().map(|times| mean(&times[calls.clone()]));
+            Value { log_ratio: log_ns.head - log_ns.base, log_ns }
+        };
+        (0..count).map(group).collect()
+    }
+}
+
+/// A value of a pair.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Value {
+    /// The logarithm of head's time over base's.
+    pub log_ratio: f64,
+    /// The logarithms of the times of one run, in ns.
+    pub log_ns: Sides<f64>,
+}
+
+/// Returns the logarithms of a side's times of one run.
+fn log_times(side: &SideEnd, pair: &PairEnd, with_first: bool) -> Vec<f64> {
+    let first = with_first.then_some(side.first_ns);
+    first.into_iter().chain(runs(side, pair.shape)).map(|time| time.max(1.0).ln()).collect()
 }
 
 /// Returns the mean of the logarithms of a side's times of one run.
 fn mean_log(side: &SideEnd, pair: &PairEnd, with_first: bool) -> f64 {
-    let first = with_first.then_some(side.first_ns);
-    let times: Vec<f64> = runs(side, pair.shape).chain(first).map(|time| time.max(1.0).ln()).collect();
-    times.iter().sum::<f64>() / times.len() as f64
+    mean(&log_times(side, pair, with_first))
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Returns the mean log times of two consecutive batches each. One of the two ran before its counterpart and one behind

@@ -120,8 +120,8 @@ pub struct Bound {
 /// Figures behind an interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Changes of head as fractions of base, one for each unit of replication in the order of measuring: a process
-    /// pair, or a layout if there were several.
+    /// Changes of head as fractions of base in the order of measuring, one for each process pair, each group of calls of a
+    /// test that starts programs, or each layout if there were several.
     #[serde(deserialize_with = "super::json_forms::float::list")]
     pub estimates: Vec<f64>,
     /// Time of one run in a batch, in ns, over the batches of all pairs (or first calls, if these were compared):

@@ -24,8 +24,6 @@ pub struct Plan {
 const MANY_BATCHES: u32 = FEW_BATCHES;
 /// Body time above which a process measures a single call: starting the process is cheap in comparison.
 const SINGLE_CALL_NS: f64 = 50e6;
-/// Body time above which starting a process takes little of a pair's time, ns.
-const CHEAP_START_NS: f64 = 4e6;
 /// Largest distance of a first call from later ones, as a log ratio, that noise explains.
 const LIKE_LATER: f64 = 0.15;
 /// Time after which calibration ends even if its figures still fall, in ns.
@@ -71,10 +69,7 @@ pub enum Noise {
     /// Calls of one process are more alike than calls of different processes.
     OfProcess,
     /// Calls vary independently, for example in a body that starts processes.
-    OfCall {
-        /// Time of the first call, ns.
-        first_ns: f64,
-    },
+    OfCall,
 }
 
 /// Returns whether a first call takes as long as later ones.
@@ -84,18 +79,16 @@ pub fn is_like_later(first_ns: f64, later_ns: f64) -> bool {
 
 /// Returns the plan for a body of this time, in ns. Batches take 2 to 3 ms per side; long bodies get few batches,
 /// because a measurement needs more than eight pairs however many calls each has. If calls vary independently, another
-/// call in a pair is worth as much as another pair. Where starting a process takes little of the time, and its first call
-/// takes as long as later ones, a pair is a single call.
+/// call in a pair is worth as much as another pair.
 pub fn shape(shortest_ns: f64, batch_goal_ns: u64, noise: Noise) -> Plan {
     let repetitions = ((batch_goal_ns as f64 / shortest_ns.max(0.01)) as u64).max(1);
     let batch_ns = shortest_ns * repetitions as f64;
     let batches = match (batch_ns, noise) {
         (ns, _) if ns <= 150e3 => MANY_BATCHES,
         (ns, _) if ns > SINGLE_CALL_NS => 1,
-        (ns, Noise::OfCall { first_ns }) if ns > CHEAP_START_NS && is_like_later(first_ns, ns) => 1,
-        (ns, Noise::OfCall { .. }) => ((8e6 / ns).ceil() as u32).clamp(2, 8),
+        (ns, Noise::OfCall) if ns <= 8e6 => ((8e6 / ns).ceil() as u32).clamp(4, 8),
         (ns, Noise::OfProcess) if ns <= 5e6 => ((2e6 / ns).ceil() as u32).clamp(4, MANY_BATCHES),
-        (_, Noise::OfProcess) => 2,
+        _ => 2,
     };
     Plan { repetitions, batches, warm: u32::from(shortest_ns < 1e6), shortest_ns }
 }
@@ -133,9 +126,8 @@ mod tests {
 
     #[test]
     fn independent_calls_are_repeated_for_eight_milliseconds() {
-        let batches = |ns: f64, first: f64| shape(ns, 15_000, Noise::OfCall { first_ns: first * ns }).batches;
-        assert_eq!([100e3, 1e6, 2e6, 5e6, 49e6, 51e6].map(|ns| batches(ns, 1.3)), [MANY_BATCHES, 8, 4, 2, 2, 1]);
-        assert_eq!([2e6, 5e6, 49e6].map(|ns| batches(ns, 1.1)), [4, 1, 1]);
+        let batches = |ns: f64| shape(ns, 15_000, Noise::OfCall).batches;
+        assert_eq!([100e3, 1e6, 2e6, 5e6, 9e6, 49e6, 51e6].map(batches), [MANY_BATCHES, 8, 4, 4, 2, 2, 1]);
     }
 
     #[test]

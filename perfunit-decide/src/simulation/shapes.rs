@@ -84,6 +84,60 @@ fn errors(experiments: usize, shape: Shape, last: usize) -> [Errors; 3] {
     errors
 }
 
+/// Effect that the values of a unit have in common.
+#[derive(Debug, Clone, Copy)]
+enum UnitEffect {
+    /// Normal.
+    Normal,
+    /// A good or a bad place of the processes of one pair.
+    Place,
+    /// The mean of the places of two pairs.
+    TwoPlaces,
+}
+
+const PER_UNIT: usize = 4;
+
+/// Counts the errors of the rule on unchanged tests whose units have this part of the variance in common.
+fn errors_of_units(experiments: usize, effect: UnitEffect, part: f64) -> Errors {
+    let looks = Looks::of_calls(PER_UNIT);
+    let rule = Rule { looks, ..rule(0.0) };
+    let mut noise = Noise::new(Shape::Normal, seed(&[part]));
+    let mut errors = Errors::default();
+    for _ in 0..experiments {
+        let mut values = Vec::with_capacity(looks.last());
+        while values.len() < looks.last() {
+            let common = match effect {
+                UnitEffect::Normal => noise.draw(),
+                UnitEffect::Place => noise.draw().signum(),
+                UnitEffect::TwoPlaces => (0..2).map(|_| noise.draw().signum()).sum::<f64>() / 2_f64.sqrt(),
+            };
+            let value = |noise: &mut Noise| 0.01 * (part.sqrt() * common + (1.0 - part).sqrt() * noise.draw());
+            values.extend((0..PER_UNIT).map(|_| value(&mut noise)));
+        }
+        let errs = |look: &usize| {
+            let Decision { change, .. } = conclude(&rule, &values[..*look]).unwrap();
+            change.low > 0.0 || change.high < 0.0
+        };
+        errors.first += usize::from(errs(&looks.first()));
+        errors.any += usize::from(looks.all().any(|look| errs(&look)));
+    }
+    errors
+}
+
+/// Returns the table of error rates where a unit gives four values, by the part of the variance that they share.
+pub fn unit_table(experiments: usize) -> String {
+    let mut table = String::from("| values of a unit share | by | any look | at 16 values |\n|-|-|-|-|\n");
+    for effect in [UnitEffect::Normal, UnitEffect::Place, UnitEffect::TwoPlaces] {
+        for part in [0.0, 0.05, 0.1, 0.2, 0.5, 0.9] {
+            let Errors { any, first } = errors_of_units(experiments, effect, part);
+            let [part, any, first] =
+                [part, any as f64 / experiments as f64, first as f64 / experiments as f64].map(|part| 100.0 * part);
+            writeln!(table, "| {part} % of the variance | {effect:?} | {any:.2} % | {first:.2} % |").unwrap();
+        }
+    }
+    table
+}
+
 /// Returns the table of error rates by shape: of any look, and of the first.
 pub fn error_table(experiments: usize) -> String {
     let mut table = String::from(
@@ -315,4 +369,16 @@ fn simulated_two_groups_mislead_other_intervals() {
     let [of_rule, of_trimmed_mean, of_mean] = errors(experiments, Shape::TwoGroups, 32);
     assert!(of_trimmed_mean.any >= 50 && of_trimmed_mean.first >= 40, "{of_trimmed_mean:?}");
     assert!(of_mean.any > of_rule.any, "{of_mean:?} {of_rule:?}");
+}
+
+#[test]
+fn simulated_levels_hold_for_values_of_a_unit_that_are_little_alike() {
+    let experiments = 500;
+    for effect in [UnitEffect::Normal, UnitEffect::Place, UnitEffect::TwoPlaces] {
+        for part in [0.0, 0.1, 0.2] {
+            let errors = errors_of_units(experiments, effect, part);
+            // The limit is 1 % and three standard deviations of chance.
+            assert!(errors.any <= 12, "{effect:?} {part}: {errors:?}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! the one layout may explain.
 
 use super::super::{
-    BEFORE_LAYOUTS, Looks, PairsPerLayout, Rule, Sequential, Step, confirmation_alpha, on_fresh_values, rests_on_layout,
+    FIRST_LOOK, Looks, PairsPerLayout, Rule, Sequential, Step, confirmation_alpha, on_fresh_values, rests_on_layout,
 };
 use super::noise::{Noise, Shape};
 use super::{ALPHA, decide_within, rule, seed};
@@ -37,7 +37,7 @@ impl Case {
     fn run(&self, noise: &mut Noise) -> (Verdict, usize) {
         let screening = rule(self.threshold);
         let bias = (1.0 + self.change) * (self.layout * noise.draw()).exp() - 1.0;
-        let most = if self.is_anchored { usize::MAX } else { BEFORE_LAYOUTS };
+        let most = if self.is_anchored { usize::MAX } else { FIRST_LOOK };
         let first = decide_within(&screening, most, bias, self.pair, noise);
         let is_flagged = first.verdict.is_change();
         let is_open = first.values == most || rests_on_layout(first.verdict, &first.change, self.threshold);

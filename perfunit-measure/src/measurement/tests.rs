@@ -46,7 +46,7 @@ fn check(measurement: &Measurement, verdict: Verdict, reason: Option<&Reason>) -
 #[test]
 fn what_ends_before_it_is_clear_is_inconclusive_by_the_limit_that_ended_it() {
     let clock = |budget, of_run: Duration| Clock::start(Duration::ZERO, budget, Some(Instant::now() + of_run));
-    for unit in [Unit::Pair, layouts_of(0.005)] {
+    for unit in [Unit::PAIR, layouts_of(0.005)] {
         // The values suffice for "same", but are fewer than the first look needs.
         let by_run = add_pairs(unit, 6, 0.001, &clock(HOUR, Duration::ZERO));
         assert_eq!(by_run.end, Some(End::CutShort(Reason::BudgetUsedUp)));
@@ -69,7 +69,7 @@ fn what_ends_before_it_is_clear_is_inconclusive_by_the_limit_that_ended_it() {
 fn the_times_are_as_far_apart_as_the_change_says_on_a_machine_of_two_speeds() {
     let config = Config { metering: None, ..config() };
     let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settle(1e4, 1e4) };
-    let mut measurement = Measurement::new(&config, settled, Unit::Pair, 0.001);
+    let mut measurement = Measurement::new(&config, settled, Unit::PAIR, 0.001);
     let clock = Clock::start(Duration::ZERO, HOUR, None);
     for number in 0..8 {
         // Half of the pairs are slow; in one pair only base is.
@@ -90,7 +90,7 @@ fn the_limit_of_a_short_test_is_that_of_the_machine_at_its_fastest() {
     let config = Config { metering: None, ..config() };
     // The pilot ran at three fifths of the usual speed.
     let settled = Settled { task: Task::Steady(pair(1.0).shape), least_ns: 1.0, ..settle(32.0 / 0.6, 32.0 / 0.6) };
-    let mut measurement = Measurement::new(&config, settled, Unit::Pair, 0.001);
+    let mut measurement = Measurement::new(&config, settled, Unit::PAIR, 0.001);
     let clock = Clock::start(Duration::ZERO, HOUR, None);
     for _ in 0..16 {
         let mut pair = pair(0.973);
@@ -128,13 +128,66 @@ fn a_test_that_is_not_clear_goes_on_to_the_next_look() {
     assert!(add_pairs(layouts_of(0.005), 64, 0.03, &clock).is_over());
 }
 
+/// Returns a pair of five calls, the first of which does not count, with these ratios of head to base.
+fn calls(ratios: [f64; 4]) -> PairEnd {
+    let shape = Shape { repetitions: 1, batches: 4, warm: 0 };
+    let side = |times: Vec<f64>| SideEnd { state: state::DONE, first_ns: 9e6, times, ..SideEnd::default() };
+    let sides = Sides { base: side(vec![4e6; 4]), head: side(ratios.map(|ratio| 4e6 * ratio).to_vec()) };
+    PairEnd { sides, shape, starter: Side::Base, timed_out: None, took: Duration::from_millis(40) }
+}
+
+/// Returns a series of independent calls, of which each unit has this many pairs, after these pairs.
+fn series_of_calls(pairs_per_unit: usize, pairs: &[PairEnd]) -> Measurement {
+    let config = Config { metering: None, ..config() };
+    let comparison = Comparison::Calls { with_first: false };
+    let settled = Settled { task: Task::Steady(calls([1.0; 4]).shape), comparison, ..settle(4e6, 4e6) };
+    let unit = Unit::Pairs { pairs: pairs_per_unit, values: comparison.values(4) };
+    let mut measurement = Measurement::new(&config, settled, unit, 0.001);
+    let clock = Clock::start(Duration::ZERO, HOUR, None);
+    for pair in pairs {
+        assert_eq!(measurement.end, None);
+        measurement.end = measurement.add(pair, &config, &clock);
+    }
+    measurement
+}
+
+#[test]
+fn independent_calls_are_values_of_their_own() {
+    let quiet = calls([1.0, 1.001, 0.999, 1.0]);
+    let single = series_of_calls(1, &[quiet.clone(), quiet.clone(), quiet.clone()]);
+    assert_eq!((single.pairs.values(), single.is_over(), single.next_look()), (12, false, 16));
+    assert!(!single.finish().result.unwrap().has_level);
+    let over = series_of_calls(1, &vec![quiet.clone(); 4]);
+    assert!(over.is_over() && over.finish().result.unwrap().has_level);
+    assert_eq!(check(&over, Verdict::Same, None).pairs, 4);
+    // Two pairs give the means of their counterparts.
+    let doubled = series_of_calls(2, &[calls([1.0, 1.0, 1.0, 1.1]), calls([1.0, 1.2, 1.0, 1.1])]);
+    let values: Vec<f64> = doubled.pairs.sequential.log_ratios().iter().map(|value| value.exp()).collect();
+    let expected = [1.0, 1.2_f64.sqrt(), 1.0, 1.1];
+    assert!(values.iter().zip(expected).all(|(value, expected)| (value - expected).abs() < 1e-12), "{values:?}");
+    let over = series_of_calls(2, &vec![quiet; 8]);
+    assert!(over.is_over());
+    assert_eq!(check(&over, Verdict::Same, None).pairs, 8);
+}
+
+#[test]
+fn calls_that_are_alike_within_their_processes_say_less() {
+    // The mean of the pairs changes, and all calls of a pair agree.
+    let pairs = [1.02, 0.99, 1.01, 0.98].map(|ratio| calls([ratio; 4]));
+    let Measured { change, .. } = series_of_calls(1, &pairs).finish().result.unwrap().measured;
+    let mixed = [[1.02, 0.99, 1.01, 0.98], [0.99, 1.01, 0.98, 1.02]].map(calls);
+    let pairs = [mixed.clone(), mixed].concat();
+    let Measured { change: of_mixed, .. } = series_of_calls(1, &pairs).finish().result.unwrap().measured;
+    assert!((change.high - change.low) > 1.9 * (of_mixed.high - of_mixed.low), "{change:?} {of_mixed:?}");
+}
+
 #[test]
 fn extra_time_is_worth_it_where_a_change_is_in_doubt() {
     const BUDGET: Duration = Duration::from_secs(10);
     let clock = Clock::start(Duration::ZERO, HOUR, None);
     let config = Config { metering: None, ..config() };
     let ended = |change: f64, noise: f64, end: End| {
-        let mut series = add_pairs(Unit::Pair, 0, 0.0, &clock);
+        let mut series = add_pairs(Unit::PAIR, 0, 0.0, &clock);
         for number in 0..8 {
             let noise = if number % 4 < 2 { 1.0 + noise } else { 1.0 / (1.0 + noise) };
             series.add(&pair((1.0 + change) * noise), &config, &clock);

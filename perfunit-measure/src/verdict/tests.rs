@@ -21,7 +21,16 @@ pub fn figures(verdict: Verdict, estimate: f64) -> Figures {
         throughput: None,
     };
     let (notes, metrics) = (Vec::new(), Metrics::new());
-    Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes, metrics }
+    Figures {
+        verdict,
+        measured,
+        spread: 0.01,
+        seconds_per_pair: 0.01,
+        has_level: true,
+        first_calls_apart: None,
+        notes,
+        metrics,
+    }
 }
 
 pub fn finding(figures: Figures) -> Finding {
@@ -59,7 +68,7 @@ pub fn with_cpu_time(time: Verdict, verdict: MetricVerdict, ns: f64) -> Figures 
 
 /// Builds the evidence of a test that is judged by its time.
 fn screened_evidence(screening: Finding) -> Evidence {
-    let criteria = Criteria { threshold: Threshold::default(), alpha: 0.01, gates: vec![Metric::Time], accepted: None };
+    let criteria = Criteria { threshold: Threshold::default(), gates: vec![Metric::Time], accepted: None };
     let (places, spent) = (Placed::Matched, Spent { seconds: 2.5, pairs: 96 });
     Evidence { criteria, screening, places, confirmation: None, first_calls: FirstCalls::Unremarkable, spent }
 }
@@ -643,6 +652,7 @@ fn of_values(values: usize, verdict: Verdict, estimate: f64) -> Figures {
     figures.measured.change = Change { estimate, low: estimate - 0.03, high: estimate + 0.03 };
     figures.measured.base_ns = 1000.0;
     figures.measured.sample.estimates = vec![estimate; values];
+    figures.has_level = values >= 8;
     figures
 }
 
@@ -655,8 +665,6 @@ fn slower(evidence: &Evidence) -> Option<i32> {
 fn only_an_interval_of_enough_values_and_of_time_alone_bounds_a_change() {
     let noisy = |values| screened_evidence(open(of_values(values, Verdict::Inconclusive, 0.01), Reason::TooNoisy));
     assert_eq!([7, 8, 64].map(|values| slower(&noisy(values))), [None, Some(400), Some(400)]);
-    let strict = |values| Evidence { criteria: Criteria { alpha: 0.001, ..noisy(8).criteria }, ..noisy(values) };
-    assert_eq!([8, 16].map(|values| slower(&strict(values))), [None, Some(400)]);
     let by_calls = |mut evidence: Evidence| {
         let calls = Sides { base: 62, head: 2 };
         let bound = Bound { ratio: 3.0, limit_ns: None, calls };

@@ -201,9 +201,13 @@ fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Names the unit that one estimate comes from.
-fn unit(measured: &Measured) -> &'static str {
-    if measured.layouts > 1 { "layout" } else { "pair" }
+/// Names what one estimate comes from.
+pub fn unit(measured: &Measured) -> &'static str {
+    match measured.layouts {
+        0 | 1 if measured.sample.estimates.len() > measured.pairs => "group of calls",
+        0 | 1 => "pair",
+        _ => "layout",
+    }
 }
 
 fn description(estimates: &[f64], measured: &Measured) -> String {

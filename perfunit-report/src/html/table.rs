@@ -356,10 +356,10 @@ fn meaning(gates: &[Metric], verdict: Verdict, measured: &Measured) -> String {
 }
 
 fn pictures(run: &Run, outcome: &Outcome, measured: &Measured) -> Markup {
-    let title = match (&measured.bound, measured.layouts) {
-        (Some(_), _) => "Single calls",
-        (None, 0 | 1) => "Change in each pair",
-        (None, _) => "Change in each layout",
+    let title = if measured.bound.is_some() {
+        "Single calls".to_owned()
+    } else {
+        format!("Change in each {}", plots::unit(measured))
     };
     html! {
         div.two {

@@ -45,7 +45,7 @@ fn plan(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<Plan> {
     })?;
     let weight_ns = shortest_ns.max((shortest_ns + untimed_ns) / 10.0);
     let starts_processes = seat.area().starts_processes.load(Relaxed) != 0;
-    let noise = if starts_processes { Noise::OfCall { first_ns: first_ns as f64 } } else { Noise::OfProcess };
+    let noise = if starts_processes { Noise::OfCall } else { Noise::OfProcess };
     Some(Plan { shortest_ns, ..calibrate::shape(weight_ns, goal_ns, noise) })
 }
 

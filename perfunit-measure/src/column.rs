@@ -1,17 +1,18 @@
 //! One figure of the pairs of a test, judged by the rule for time. Pure.
 
 use perfunit_decide as decide;
-use perfunit_decide::Rule;
+use perfunit_decide::{Looks, Rule};
 use perfunit_model::{Basis, Metered, MetricVerdict, NotMetered, Readings, Side, Sides};
 use std::collections::VecDeque;
 
-/// The values of a figure, an entry for each pair, and their log ratios, an entry for each unit of replication.
+/// The values of a figure, an entry for each pair, and their log ratios.
 #[derive(Debug, Clone, Default)]
 pub struct Column {
-    log_ratios: Vec<f64>,
+    /// The log ratios of each unit of replication.
+    units: Vec<Vec<f64>>,
     values: Sides<Vec<f64>>,
-    /// Log ratios of the current unit.
-    unit: Vec<f64>,
+    /// Log ratios of each pair of the current unit.
+    unit: Vec<Vec<f64>>,
     /// Log ratios of pairs that wait for a pair begun by the other side.
     waiting: Sides<VecDeque<f64>>,
 }
@@ -19,12 +20,12 @@ pub struct Column {
 impl Column {
     /// Adds the values of a pair.
     pub fn add(&mut self, values: Sides<f64>) {
-        self.add_compared(values, (values.head / values.base).ln());
+        self.add_split(values, None);
     }
 
-    /// Adds the values of a pair with a separate log ratio.
-    pub fn add_compared(&mut self, values: Sides<f64>, log_ratio: f64) {
-        self.unit.push(log_ratio);
+    /// Adds the values of a pair, with the log ratios of groups of its calls if they are known.
+    pub fn add_split(&mut self, values: Sides<f64>, log_ratios: Option<Vec<f64>>) {
+        self.unit.push(log_ratios.unwrap_or_else(|| vec![(values.head / values.base).ln()]));
         self.keep(values);
     }
 
@@ -32,7 +33,7 @@ impl Column {
     pub fn add_first_calls(&mut self, values: Sides<f64>, starter: Side) {
         let log_ratio = (values.head / values.base).ln();
         match self.waiting.get_mut(starter.other()).pop_front() {
-            Some(other) => self.unit.push(f64::midpoint(log_ratio, other)),
+            Some(other) => self.unit.push(vec![f64::midpoint(log_ratio, other)]),
             None => self.waiting.get_mut(starter).push_back(log_ratio),
         }
         self.keep(values);
@@ -43,16 +44,46 @@ impl Column {
         self.values.head.push(values.head);
     }
 
-    /// Completes the current unit.
+    /// Completes the current unit: its log ratios are the means of counterparts, or of all if pairs have unequal numbers.
     pub fn end_unit(&mut self) {
-        if !self.unit.is_empty() {
-            self.log_ratios.push(decide::trimmed_mean(&self.unit, decide::TRIMMING));
-            self.unit.clear();
-        }
+        let pairs = std::mem::take(&mut self.unit);
+        let mean = |values: Vec<f64>| decide::trimmed_mean(&values, decide::TRIMMING);
+        let Some(count) = pairs.first().map(Vec::len) else { return };
+        self.units.push(if pairs.iter().all(|pair| pair.len() == count) {
+            (0..count).map(|at| mean(pairs.iter().map(|pair| pair[at]).collect())).collect()
+        } else {
+            vec![mean(pairs.concat())]
+        });
     }
 
-    pub fn log_ratios(&self) -> &[f64] {
-        &self.log_ratios
+    /// Returns the number of log ratios of each unit; 1 if the units have unequal numbers.
+    fn per_unit(&self) -> usize {
+        let count = self.units.first().map_or(1, Vec::len);
+        if self.units.iter().all(|unit| unit.len() == count) { count } else { 1 }
+    }
+
+    pub fn log_ratios(&self) -> Vec<f64> {
+        if self.per_unit() > 1 {
+            return self.units.concat();
+        }
+        self.units.iter().map(|unit| decide::trimmed_mean(unit, decide::TRIMMING)).collect()
+    }
+
+    /// Returns a rule for time with looks at the values of this figure, of which a unit may have fewer.
+    fn own(&self, rule: &Rule) -> Rule {
+        let looks = if rule.looks.per_unit() > 1 { Looks::of_calls(self.per_unit()) } else { rule.looks };
+        Rule { looks, ..*rule }
+    }
+
+    /// Returns whether the look at these values is clear.
+    pub fn is_clear(&self, rule: &Rule) -> bool {
+        decide::look(&self.own(rule), &self.log_ratios()).is_some()
+    }
+
+    /// Returns whether more values are pointless, given the number of values of time that are affordable.
+    pub fn is_hopeless(&self, rule: &Rule, affordable: usize) -> bool {
+        let affordable = affordable * self.per_unit() / rule.looks.per_unit();
+        decide::is_hopeless(&self.own(rule), &self.log_ratios(), affordable)
     }
 
     pub fn values(&self) -> &Sides<Vec<f64>> {
@@ -70,7 +101,7 @@ impl Column {
             return Err(NotMetered::NotCounted);
         }
         // Too few pairs allow no conclusion.
-        let decision = decide::conclude(rule, &self.log_ratios);
+        let decision = decide::conclude(&self.own(rule), &self.log_ratios());
         let change = decision.map(|decision| decision.change);
         let mut readings = self.values.as_ref().map(|values| readings(values));
         if let Some(change) = change {

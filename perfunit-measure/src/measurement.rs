@@ -508,7 +508,7 @@ impl Pairs {
         }
         self.work.add(pair);
         self.throughput = Throughput::of(pair.sides.as_ref().map(|side| side.work));
-        self.beside.add(pair, comparison);
+        self.beside.add(pair, comparison, unit.values());
         self.unit.push(comparison.split(pair, unit.values()));
         if self.unit.len() < unit.pairs_of(self.units) {
             return Vec::new();

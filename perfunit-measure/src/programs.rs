@@ -6,6 +6,7 @@
 use super::column::{Column, readings};
 use super::lockstep::PairEnd;
 use super::starts::Use;
+use super::work::Comparison;
 use perfunit_decide as decide;
 use perfunit_decide::Rule;
 use perfunit_model::{Basis, Change, Metered, MetricVerdict, NotMetered, ProgramTimes, Side, Sides, StartedProgram};
@@ -55,20 +56,21 @@ impl Waiting {
 
 impl Programs {
     /// Adds the programs that the processes of a pair started.
-    pub fn add(&mut self, pair: &PairEnd) {
+    pub fn add(&mut self, pair: &PairEnd, comparison: Comparison, values: usize) {
+        let split = |calls: Sides<&[f64]>| comparison.split_figures(calls, pair.shape.batches, values);
         let Sides { base, head } = pair.sides.as_ref().map(|side| &side.programs);
         let names: BTreeSet<&String> = self.each.keys().chain(base.keys()).chain(head.keys()).collect();
         let names: Vec<String> = names.into_iter().cloned().collect();
+        let none = Use::NONE;
         let mut sum = Sides { base: Use::NONE, head: Use::NONE };
         for name in names {
-            let used = Sides { base, head }.map(|side| side.get(&name).copied());
-            let used = used.map(|used| used.unwrap_or(Use::NONE));
-            let missed = self.pairs;
-            self.each.entry(name).or_insert_with(|| Times::absent(missed)).add(used);
+            let used = Sides { base, head }.map(|side| side.get(&name).unwrap_or(&none));
             sum.base.include(used.base);
             sum.head.include(used.head);
+            let missed = self.pairs;
+            self.each.entry(name).or_insert_with(|| Times::absent(missed)).add(used, split);
         }
-        self.all.add(sum);
+        self.all.add(sum.as_ref(), split);
         self.pairs += 1;
     }
 
@@ -109,13 +111,17 @@ impl Times {
     /// Returns the figures of a program that this many pairs did not start.
     fn absent(pairs: usize) -> Self {
         let mut times = Self::default();
-        (0..pairs).for_each(|_| times.add(Sides { base: Use::NONE, head: Use::NONE }));
+        let none = Use::NONE;
+        (0..pairs).for_each(|_| times.add(Sides { base: &none, head: &none }, |_| None));
         times
     }
 
-    fn add(&mut self, used: Sides<Use>) {
-        self.wall.add(used.map(|used| used.wall_ns));
-        self.cpu.add(used.map(|used| used.cpu_ns));
+    /// Adds a pair; `split` returns the log ratios of groups of calls.
+    fn add(&mut self, used: Sides<&Use>, split: impl Fn(Sides<&[f64]>) -> Option<Vec<f64>>) {
+        let of_calls = used.map(|used| used.each_run.wall.as_slice());
+        self.wall.add_split(used.map(|used| used.wall_ns), split(of_calls));
+        let of_calls = used.map(|used| used.each_run.cpu.as_slice());
+        self.cpu.add_split(used.map(|used| used.cpu_ns), split(of_calls));
         for side in Side::BOTH {
             self.starts.get_mut(side).push(used.get(side).starts);
             self.waits.get_mut(side).push(used.get(side).waits);
@@ -188,6 +194,7 @@ fn is_explained(wall: &Metered, cpu: &Metered, waiting: Sides<Waiting>) -> bool 
 mod tests {
     use super::*;
     use crate::lockstep::{Shape, SideEnd};
+    use crate::starts::Sums;
     use perfunit_decide::Looks;
     use std::time::Duration;
 
@@ -206,6 +213,7 @@ mod tests {
             quickest_wall_ns: wall_ns,
             quickest_cpu_ns: cpu_ns,
             is_complete: true,
+            each_run: Sums::default(),
         }
     }
 
@@ -217,13 +225,14 @@ mod tests {
                 let disturbed = |(name, used): &(&str, Use)| {
                     let cpu_ns = used.cpu_ns * (1.0 + 0.001 * random.f64());
                     let wall_ns = used.wall_ns + others_ms * 1e6 * random.f64();
-                    ((*name).to_owned(), Use { wall_ns, cpu_ns, ..*used })
+                    ((*name).to_owned(), Use { wall_ns, cpu_ns, ..used.clone() })
                 };
                 SideEnd { programs: used.iter().map(disturbed).collect(), ..SideEnd::default() }
             };
             let sides = Sides { base: side(base), head: side(head) };
             let shape = Shape { repetitions: 1, batches: 5, warm: 0 };
-            programs.add(&PairEnd { sides, shape, starter: Side::Base, timed_out: None, took: Duration::ZERO });
+            let pair = PairEnd { sides, shape, starter: Side::Base, timed_out: None, took: Duration::ZERO };
+            programs.add(&pair, Comparison::default(), 1);
             programs.end_unit();
         }
         programs
@@ -258,10 +267,10 @@ mod tests {
     fn programs_of_one_version_are_told_without_times() {
         let a = ("a", program_use(1.0, 0.0));
         let of = |base: &[(&str, Use)], head: &[(&str, Use)]| programs(base, head, 0.0).judge(&RULE, false);
-        let new = of(&[], &[a]).unwrap().unwrap();
+        let new = of(&[], std::slice::from_ref(&a)).unwrap().unwrap();
         assert_eq!((new.verdict, new.change, &new.programs[0].times), (MetricVerdict::More, None, &None));
         assert_eq!(new.programs[0].starts, Sides { base: 0.0, head: 1.0 });
-        let gone = of(&[a, ("b", program_use(1.0, 0.0))], &[a]).unwrap().unwrap();
+        let gone = of(&[a.clone(), ("b", program_use(1.0, 0.0))], &[a]).unwrap().unwrap();
         assert_eq!((gone.verdict, &gone.programs[1].times), (MetricVerdict::Less, &None));
         assert!(gone.programs[0].times.is_some());
         assert!(of(&[], &[]).is_none());
@@ -272,7 +281,7 @@ mod tests {
     #[test]
     fn an_end_that_nobody_saw_makes_the_sum_unknown() {
         let lost = Use { is_complete: false, ..program_use(1.0, 0.0) };
-        let metered = programs(&[("a", lost)], &[("a", lost)], 0.0).judge(&RULE, false);
+        let metered = programs(&[("a", lost.clone())], &[("a", lost)], 0.0).judge(&RULE, false);
         assert_eq!(metered, Some(Err(NotMetered::EndNotSeen)));
     }
 }

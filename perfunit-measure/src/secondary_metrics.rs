@@ -56,15 +56,18 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Adds a pair to the current unit.
-    pub fn add(&mut self, pair: &PairEnd, comparison: Comparison) {
-        self.programs.add(pair);
+    /// Adds a pair, which gives this many values of time, to the current unit.
+    pub fn add(&mut self, pair: &PairEnd, comparison: Comparison, count: usize) {
+        self.programs.add(pair, comparison, count);
         for metric in OF_OWN_PROCESS {
             let values = pair.sides.as_ref().map(|side| value(metric, side, pair));
             let column = self.columns.entry(metric).or_default();
             match metric {
                 Metric::Cold => column.add_first_calls(values, pair.starter),
-                _ if pair.shape.batches > 0 => column.add_compared(values, comparison.log_ratio(&in_cpu_time(pair))),
+                _ if pair.shape.batches > 0 => {
+                    let of_calls = comparison.split(&in_cpu_time(pair), count);
+                    column.add_split(values, Some(of_calls.iter().map(|value| value.log_ratio).collect()));
+                }
                 _ => column.add(values),
             }
         }
@@ -78,8 +81,7 @@ impl Beside {
 
     /// Notes the metrics that are clear by now; returns whether all metrics that decide are clear.
     pub fn is_told(&mut self, rules: &Rules<'_>) -> bool {
-        let is_told =
-            |(metric, column): &(Metric, &Column)| decide::look(&rules.of(*metric), column.log_ratios()).is_some();
+        let is_told = |(metric, column): &(Metric, &Column)| column.is_clear(&rules.of(*metric));
         let told: Vec<Metric> = self.all(rules).filter(is_told).map(|(metric, _)| metric).collect();
         self.told.extend(told);
         self.open(rules).next().is_none()
@@ -87,7 +89,7 @@ impl Beside {
 
     /// Returns whether none of the open metrics can become clear with this many units in all.
     pub fn is_hopeless(&self, rules: &Rules<'_>, affordable: usize) -> bool {
-        self.open(rules).all(|(metric, column)| decide::is_hopeless(&rules.of(metric), column.log_ratios(), affordable))
+        self.open(rules).all(|(metric, column)| column.is_hopeless(&rules.of(metric), affordable))
     }
 
     fn open<'a>(&'a self, rules: &'a Rules<'_>) -> impl Iterator<Item = (Metric, &'a Column)> {
@@ -178,7 +180,7 @@ mod tests {
             // The first side wakes up a sleeping core.
             sides.get_mut(starter).first_ns *= 1.3;
             let pair = PairEnd { sides, shape, starter, timed_out: None, took: Duration::from_millis(10) };
-            beside.add(&pair, Comparison::Quantiles);
+            beside.add(&pair, Comparison::Quantiles, 1);
             beside.end_unit();
         }
         beside

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 pub struct StartLog(SharedMemory);
 
 /// The cost of a program's starts in one run of a test.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Use {
     pub starts: f64,
     pub wall_ns: f64,
@@ -25,6 +25,28 @@ pub struct Use {
     pub quickest_cpu_ns: f64,
     /// True if the end of each start was seen.
     pub is_complete: bool,
+    /// Wall and CPU time of each run; empty if runs start the program unequally often.
+    pub each_run: Sums,
+}
+
+/// Sums over a program's starts in each run, ns.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sums {
+    pub wall: Vec<f64>,
+    pub cpu: Vec<f64>,
+}
+
+impl Sums {
+    /// Adds the sums of another program; there are none if the two do not have the same runs.
+    fn include(&mut self, other: &Self) {
+        for (sums, other) in [(&mut self.wall, &other.wall), (&mut self.cpu, &other.cpu)] {
+            if sums.len() == other.len() {
+                sums.iter_mut().zip(other).for_each(|(sum, other)| *sum += other);
+            } else {
+                sums.clear();
+            }
+        }
+    }
 }
 
 impl Use {
@@ -37,10 +59,16 @@ impl Use {
         quickest_wall_ns: 0.0,
         quickest_cpu_ns: 0.0,
         is_complete: true,
+        each_run: Sums { wall: Vec::new(), cpu: Vec::new() },
     };
 
     /// Adds the use of another program.
-    pub fn include(&mut self, other: Use) {
+    pub fn include(&mut self, other: &Use) {
+        if self.starts > 0.0 {
+            self.each_run.include(&other.each_run);
+        } else {
+            self.each_run.clone_from(&other.each_run);
+        }
         self.starts += other.starts;
         self.wall_ns += other.wall_ns;
         self.cpu_ns += other.cpu_ns;
@@ -127,6 +155,11 @@ fn in_one_run(noted: &[Noted], runs: usize) -> Use {
         let of_start = |at: usize| noted.iter().skip(at).step_by(per_run).map(of).collect::<Vec<_>>();
         (0..per_run).map(|at| typical(&mut of_start(at))).sum()
     };
+    let in_each = |of: fn(&Noted) -> f64| {
+        let runs = if is_regular { noted.chunks_exact(per_run) } else { [].chunks_exact(1) };
+        runs.map(|run| run.iter().map(of).sum()).collect()
+    };
+    let each_run = Sums { wall: in_each(|start| start.wall_ns), cpu: in_each(|start| start.cpu_ns) };
     let quickest = |values: &mut [f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
     Use {
         starts: noted.len() as f64 / runs as f64,
@@ -136,6 +169,7 @@ fn in_one_run(noted: &[Noted], runs: usize) -> Use {
         quickest_wall_ns: sum(|start| start.wall_ns, quickest),
         quickest_cpu_ns: sum(|start| start.cpu_ns, quickest),
         is_complete: noted.iter().all(|start| start.has_ended),
+        each_run,
     }
 }
 
@@ -167,8 +201,10 @@ mod tests {
             quickest_wall_ns: 60.0,
             quickest_cpu_ns: 30.0,
             is_complete: true,
+            each_run: Sums { wall: vec![990.0, 60.0, 60.0], cpu: vec![495.0, 30.0, 30.0] },
         };
         assert_eq!(used["a"], expected);
+        assert_eq!(log.read(2)["b"].each_run, Sums::default());
         let of = |used: &Use| (used.starts, used.wall_ns, used.quickest_wall_ns, used.waits);
         assert_eq!(of(&used["b"]), (1.0, 10.0, 10.0, 1.0));
         // Not every run starts the program, so the mean counts.

@@ -9,6 +9,7 @@ use perfunit_decide as decide;
 use perfunit_model::{Between, Side, Sides};
 use perfunit_runtime::calibrate::is_like_later;
 use perfunit_runtime::page::FEW_BATCHES;
+use std::ops::Range;
 
 /// The least distance of the median of a side's batches from their 10 % quantile, as a log ratio, that shows unequal
 /// work. Batches with equal work were never seen to be 2 % apart, because disturbances of a machine hit single batches.
@@ -98,14 +99,30 @@ impl Comparison {
             return vec![Value { log_ratio: self.log_ratio(pair), log_ns }];
         };
         let times = pair.sides.as_ref().map(|side| log_times(side, pair, with_first));
-        let calls = times.base.len().min(times.head.len());
-        let group = |number: usize| {
-            let calls = number * calls / count..(number + 1) * calls / count;
+        let value = |calls: Range<usize>| {
             let log_ns = times.as_ref().map(|times| mean(&times[calls.clone()]));
             Value { log_ratio: log_ns.head - log_ns.base, log_ns }
         };
-        (0..count).map(group).collect()
+        groups(times.base.len().min(times.head.len()), count).map(value).collect()
     }
+
+    /// Returns the log ratios of `count` groups of counterparts, given a figure of every call of each side; `None` if the
+    /// figures are not those of the calls that count and the first one, or if one is zero.
+    pub fn split_figures(self, calls: Sides<&[f64]>, batches: u32, count: usize) -> Option<Vec<f64>> {
+        let Self::Calls { with_first } = self else { return None };
+        let has_all = |calls: &[f64]| calls.len() == batches as usize + 1 && calls.iter().all(|figure| *figure > 0.0);
+        if count < 2 || !has_all(calls.base) || !has_all(calls.head) {
+            return None;
+        }
+        let Sides { base, head } = calls.map(|calls| &calls[usize::from(!with_first)..]);
+        let sum = |figures: &[f64]| figures.iter().sum::<f64>();
+        Some(groups(base.len(), count).map(|of| (sum(&head[of.clone()]) / sum(&base[of])).ln()).collect())
+    }
+}
+
+/// Returns this many groups of consecutive calls, of about the same size.
+fn groups(calls: usize, count: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..count).map(move |number| number * calls / count..(number + 1) * calls / count)
 }
 
 /// A value of a pair.
@@ -229,6 +246,26 @@ mod tests {
             timed_out: None,
             took: Duration::from_millis(10),
         }
+    }
+
+    #[test]
+    fn calls_are_split_into_groups_of_counterparts() {
+        let calls = Comparison::Calls { with_first: true };
+        assert_eq!([1, 2, 3, 4, 8].map(|batches| calls.values(batches)), [1, 2, 2, 4, 4]);
+        assert_eq!(Comparison::Quantiles.values(8), 1);
+        let pair = pair(Sides { base: vec![1e5, 2e5, 3e5, 4e5], head: vec![2e5, 4e5, 6e5, 16e5] });
+        let ratios = |comparison: Comparison, count| -> Vec<f64> {
+            comparison.split(&pair, count).iter().map(|value| value.log_ratio.exp().round()).collect()
+        };
+        // The first call, which takes as long on both sides, is in the first group.
+        assert_eq!(ratios(Comparison::Calls { with_first: false }, 4), [2.0, 2.0, 2.0, 4.0]);
+        assert_eq!(ratios(calls, 4), [1.0, 2.0, 2.0, 3.0]);
+        assert_eq!(ratios(calls, 1).len(), 1);
+        let figures = |base: &[f64], head: &[f64]| calls.split_figures(Sides { base, head }, 4, 4);
+        let split = figures(&[1.0, 1.0, 1.0, 1.0, 3.0], &[1.0, 2.0, 4.0, 8.0, 8.0]).unwrap();
+        assert_eq!(split.iter().map(|value| value.exp().round()).collect::<Vec<_>>(), [1.0, 2.0, 4.0, 4.0]);
+        assert_eq!(figures(&[1.0; 4], &[1.0; 5]), None);
+        assert_eq!(figures(&[0.0; 5], &[1.0; 5]), None);
     }
 
     /// Returns the time of a batch on a machine where every batch is up to 1 % slower than it could be, one in ten is

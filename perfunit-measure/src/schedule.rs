@@ -199,7 +199,7 @@ impl<'a> Screening<'a> {
         Ok(batch)
     }
 
-    /// Counts the operations of tests whose counts waited until pairs had narrowed all tests, as far as this round has time.
+    /// Counts the operations of tests that waited for it until pairs had narrowed all tests, as far as this round has time.
     fn count_late(&mut self, batch: &mut Batch<'a>) -> Result<()> {
         for (subject, screened) in batch.subjects.iter().zip(&mut batch.screened).filter(|(_, one)| one.is_uncounted) {
             let (Some(settled), Ok(figures)) = (&screened.way, &mut screened.evidence.screening.result) else {
@@ -483,8 +483,7 @@ impl<'a> Screening<'a> {
             Trial { bench: self.bench, config: &config, programs: self.programs(subject, executables.as_ref()) };
         let mut screening = measurement.finish();
         let (mut first_calls, mut first_call) = (FirstCalls::Unremarkable, None);
-        // In a run of limited time, bounds on all tests come before counts that decide nothing.
-        let is_uncounted = config.deadline.is_some() && confirms_all(&config) && !is_flagged(&screening, &[]);
+        let is_uncounted = may_count_late(&config, &screening);
         if let Ok(figures) = &mut screening.result {
             if !is_uncounted {
                 add_counts(figures, &trial, &settled, &mut self.random)?;
@@ -571,19 +570,27 @@ fn add_counts(figures: &mut Figures, trial: &Trial<'_>, settled: &Settled, rando
     Ok(())
 }
 
+/// Returns whether the counts of a test may wait: in a run of limited time, bounds on all tests come before counts that decide
+/// nothing.
+fn may_count_late(config: &Config, screening: &Finding) -> bool {
+    let gates = gates(config);
+    let is_by_pairs = |gate: &Metric| *gate == Metric::Time || OF_PAIRS.contains(gate);
+    config.deadline.is_some() && gates.iter().all(is_by_pairs) && !is_flagged(screening, gates)
+}
+
+/// Returns the metrics that decide; wall time if there are none.
+fn gates(config: &Config) -> &[Metric] {
+    config.metering.as_ref().map_or(&[], |metering| &metering.gates)
+}
+
 /// Returns the terms by which a test with these settings is judged.
 fn criteria(config: &Config) -> Criteria {
-    Criteria {
-        threshold: config.threshold,
-        gates: config.metering.as_ref().map_or_else(Vec::new, |metering| metering.gates.clone()),
-        accepted: config.accepted.clone(),
-    }
+    Criteria { threshold: config.threshold, gates: gates(config).to_vec(), accepted: config.accepted.clone() }
 }
 
 /// Returns whether all metrics that decide are confirmed whenever time is. For other metrics the first pairs are final.
 fn confirms_all(config: &Config) -> bool {
-    let gates = config.metering.iter().flat_map(|metering| &metering.gates);
-    gates.into_iter().all(|gate| *gate == Metric::CpuTime || !OF_PAIRS.contains(gate))
+    gates(config).iter().all(|gate| *gate == Metric::CpuTime || !OF_PAIRS.contains(gate))
 }
 
 /// Measures single calls, and returns their figures if they decide.
@@ -595,4 +602,26 @@ fn by_calls(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) ->
     let Found::Bound(mut figures) = found else { return Ok(None) };
     figures.notes.clone_from(&settled.notes);
     Ok(Some(*figures))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::Metering;
+    use super::super::single_calls::tests::config;
+    use super::super::verdict::tests::{figures, finding};
+    use super::*;
+    use perfunit_model::Verdict;
+
+    #[test]
+    fn counts_wait_in_limited_runs_unless_they_decide_or_pairs_show_a_change() {
+        let may = |deadline, gates: &[Metric], verdict| {
+            let metering = Some(Metering { gates: gates.to_vec(), ..Metering::default() });
+            may_count_late(&Config { deadline, metering, ..config() }, &finding(figures(verdict, 0.0)))
+        };
+        let limited = Some(Instant::now());
+        assert!(may(limited, &[Metric::Time, Metric::CpuTime], Verdict::Same));
+        assert!(!may(None, &[Metric::Time], Verdict::Same));
+        assert!(!may(limited, &[Metric::Time, Metric::Allocations], Verdict::Same));
+        assert!(!may(limited, &[Metric::Time], Verdict::Slower));
+    }
 }

@@ -382,7 +382,7 @@ mod tests {
         }
 
         #[test]
-        fn units_whose_values_are_alike_count_as_one_value_each() {
+        fn a_unit_of_equal_values_counts_as_one_value() {
             let of = |values: &[f64]| unit_inflation(values, 2);
             // Means 1, 3 and 2 with mean square 2 between them; the variance of all values is 0.8.
             assert!((of(&[1.0, 1.0, 3.0, 3.0, 2.0, 2.0]) - 2.5_f64.sqrt()).abs() < 1e-12);

@@ -97,7 +97,7 @@ const MOST_LAYOUTS: f64 = 64.0;
 /// smaller group has more values than are trimmed, except with a probability of 2e-7.
 pub(super) const FEW_VALUES: usize = 32;
 
-/// Fewest units of replication at the first look at values of which a unit gives several.
+/// Fewest units of replication at the first look.
 const FEWEST_UNITS: usize = 4;
 
 /// The part of an error rate that the first look spends. Of 1 %, at [`FIRST_LOOK`] values, this part is just more than the
@@ -148,7 +148,7 @@ impl Looks {
 
     /// Returns the number of values at the first look.
     pub fn first(self) -> usize {
-        if self.per_unit > 1 { FIRST_LOOK.max(FEWEST_UNITS * self.per_unit) } else { FIRST_LOOK }
+        FIRST_LOOK.max(FEWEST_UNITS * self.per_unit)
     }
 
     /// Returns the number of values at the last look.
@@ -178,10 +178,12 @@ impl Looks {
         let late = self.all().filter(|look| *look > FEW_VALUES).count().max(1);
         let mut left_over = 0.0;
         for (index, look) in self.all().enumerate() {
-            let share = match () {
-                () if index == 0 => self.first_share(),
-                () if look <= FEW_VALUES => EARLY_SHARE,
-                () => LATE_SHARE / late as f64,
+            let share = if index == 0 {
+                self.first_share()
+            } else if look <= FEW_VALUES {
+                EARLY_SHARE
+            } else {
+                LATE_SHARE / late as f64
             };
             let part = share * alpha + left_over;
             let decides = look > FEW_VALUES || all_on_one_side(look) <= part;

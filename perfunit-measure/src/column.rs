@@ -8,8 +8,10 @@ use std::collections::VecDeque;
 /// The values of a figure, an entry for each pair, and their log ratios.
 #[derive(Debug, Clone, Default)]
 pub struct Column {
-    /// The log ratios of each unit of replication.
-    units: Vec<Vec<f64>>,
+    /// The log ratios of all units of replication.
+    log_ratios: Vec<f64>,
+    /// The number of log ratios of each unit; 0 before the first one.
+    per_unit: usize,
     values: Sides<Vec<f64>>,
     /// Log ratios of each pair of the current unit.
     unit: Vec<Vec<f64>>,
@@ -44,46 +46,47 @@ impl Column {
         self.values.head.push(values.head);
     }
 
-    /// Completes the current unit: its log ratios are the means of counterparts, or of all if pairs have unequal numbers.
+    /// Completes the current unit: its log ratios are the means of counterparts. Units with unequal numbers of them have one
+    /// each.
     pub fn end_unit(&mut self) {
         let pairs = std::mem::take(&mut self.unit);
-        let mean = |values: Vec<f64>| decide::trimmed_mean(&values, decide::TRIMMING);
+        let mean = |values: &[f64]| decide::trimmed_mean(values, decide::TRIMMING);
         let Some(count) = pairs.first().map(Vec::len) else { return };
-        self.units.push(if pairs.iter().all(|pair| pair.len() == count) {
-            (0..count).map(|at| mean(pairs.iter().map(|pair| pair[at]).collect())).collect()
-        } else {
-            vec![mean(pairs.concat())]
-        });
-    }
-
-    /// Returns the number of log ratios of each unit; 1 if the units have unequal numbers.
-    fn per_unit(&self) -> usize {
-        let count = self.units.first().map_or(1, Vec::len);
-        if self.units.iter().all(|unit| unit.len() == count) { count } else { 1 }
-    }
-
-    pub fn log_ratios(&self) -> Vec<f64> {
-        if self.per_unit() > 1 {
-            return self.units.concat();
+        if self.per_unit == 0 {
+            self.per_unit = count;
         }
-        self.units.iter().map(|unit| decide::trimmed_mean(unit, decide::TRIMMING)).collect()
+        if pairs.iter().any(|pair| pair.len() != self.per_unit) {
+            self.log_ratios = self.log_ratios.chunks(self.per_unit).map(mean).collect();
+            self.per_unit = 1;
+        }
+        if self.per_unit == 1 {
+            self.log_ratios.push(mean(&pairs.concat()));
+        } else {
+            let counterparts = |at: usize| mean(&pairs.iter().map(|pair| pair[at]).collect::<Vec<_>>());
+            self.log_ratios.extend((0..count).map(counterparts));
+        }
+    }
+
+    #[cfg(test)]
+    pub fn log_ratios(&self) -> &[f64] {
+        &self.log_ratios
     }
 
     /// Returns a rule for time with looks at the values of this figure, of which a unit may have fewer.
     fn own(&self, rule: &Rule) -> Rule {
-        let looks = if rule.looks.per_unit() > 1 { Looks::of_calls(self.per_unit()) } else { rule.looks };
+        let looks = if rule.looks.per_unit() > 1 { Looks::of_calls(self.per_unit.max(1)) } else { rule.looks };
         Rule { looks, ..*rule }
     }
 
     /// Returns whether the look at these values is clear.
     pub fn is_clear(&self, rule: &Rule) -> bool {
-        decide::look(&self.own(rule), &self.log_ratios()).is_some()
+        decide::look(&self.own(rule), &self.log_ratios).is_some()
     }
 
     /// Returns whether more values are pointless, given the number of values of time that are affordable.
     pub fn is_hopeless(&self, rule: &Rule, affordable: usize) -> bool {
-        let affordable = affordable * self.per_unit() / rule.looks.per_unit();
-        decide::is_hopeless(&self.own(rule), &self.log_ratios(), affordable)
+        let affordable = affordable * self.per_unit.max(1) / rule.looks.per_unit();
+        decide::is_hopeless(&self.own(rule), &self.log_ratios, affordable)
     }
 
     pub fn values(&self) -> &Sides<Vec<f64>> {
@@ -101,7 +104,7 @@ impl Column {
             return Err(NotMetered::NotCounted);
         }
         // Too few pairs allow no conclusion.
-        let decision = decide::conclude(&self.own(rule), &self.log_ratios());
+        let decision = decide::conclude(&self.own(rule), &self.log_ratios);
         let change = decision.map(|decision| decision.change);
         let mut readings = self.values.as_ref().map(|values| readings(values));
         if let Some(change) = change {
@@ -133,4 +136,24 @@ pub fn with_ratio(base: &[f64], head: &[f64], ratio: f64) -> Sides<f64> {
 pub fn readings(values: &[f64]) -> Readings {
     let fold = |of: fn(f64, f64) -> f64| values.iter().copied().reduce(of).unwrap_or(f64::NAN);
     Readings { value: decide::median(&mut values.to_vec()), low: fold(f64::min), high: fold(f64::max) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_have_one_value_each_once_one_has_another_number() {
+        let mut column = Column::default();
+        let mut add = |pairs: &[&[f64]]| {
+            for pair in pairs {
+                column.add_split(Sides { base: 1.0, head: 1.0 }, Some(pair.to_vec()));
+            }
+            column.end_unit();
+            column.log_ratios().to_vec()
+        };
+        assert_eq!(add(&[&[1.0, 2.0], &[3.0, 6.0]]), [2.0, 4.0]);
+        assert_eq!(add(&[&[1.0, 2.0], &[5.0]]), [3.0, 8.0 / 3.0]);
+        assert_eq!(add(&[&[1.0, 2.0], &[3.0, 6.0]]), [3.0, 8.0 / 3.0, 3.0]);
+    }
 }

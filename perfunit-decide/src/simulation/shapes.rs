@@ -97,7 +97,7 @@ enum UnitEffect {
 
 const PER_UNIT: usize = 4;
 
-/// Counts the errors of the rule on unchanged tests whose units have this part of the variance in common.
+/// Counts the errors of the rule on unchanged tests. The values of a unit have this part of the variance in common.
 fn errors_of_units(experiments: usize, effect: UnitEffect, part: f64) -> Errors {
     let looks = Looks::of_calls(PER_UNIT);
     let rule = Rule { looks, ..rule(0.0) };

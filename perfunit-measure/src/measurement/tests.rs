@@ -171,6 +171,23 @@ fn independent_calls_are_values_of_their_own() {
 }
 
 #[test]
+fn the_interval_has_its_level_from_the_first_look_that_can_decide() {
+    let has_level = |alpha, pairs| {
+        let config = Config { metering: None, alpha, ..config() };
+        let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settle(1e4, 1e4) };
+        let mut series = Measurement::new(&config, settled, Unit::PAIR, 0.001);
+        let clock = Clock::start(Duration::ZERO, HOUR, None);
+        (0..pairs).for_each(|number| {
+            let ratio = if number % 2 == 0 { 1.03 } else { 0.97 };
+            series.add(&pair(ratio), &config, &clock);
+        });
+        series.finish().result.unwrap().has_level
+    };
+    assert_eq!([7, 8, 64].map(|pairs| has_level(0.01, pairs)), [false, true, true]);
+    assert_eq!([8, 16].map(|pairs| has_level(0.001, pairs)), [false, true]);
+}
+
+#[test]
 fn calls_that_are_alike_within_their_processes_say_less() {
     // The mean of the pairs changes, and all calls of a pair agree.
     let pairs = [1.02, 0.99, 1.01, 0.98].map(|ratio| calls([ratio; 4]));

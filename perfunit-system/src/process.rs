@@ -278,10 +278,11 @@ fn group() -> Result<u32> {
     if !can_take_role() {
         return Ok(os::own_group());
     }
+    // Several threads may start their first process at once, and interrupts reach one group.
+    let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
     if KEEPER.get().is_none() {
-        let keeper = start_keeper()?;
-        let _ = KEEPER.set(keeper);
-        tell_keeper(&mut FOLDERS.lock().unwrap_or_else(PoisonError::into_inner));
+        let _ = KEEPER.set(start_keeper()?);
+        tell_keeper(&mut folders);
     }
     let keeper = KEEPER.get().ok_or_else(|| Error::setup("the keeper process did not start"))?;
     Ok(keeper.id())

@@ -179,6 +179,29 @@ fn ctrl_c_while_building() {
     the_next_run_is_right(&project);
 }
 
+/// The first run of a toolchain compiles several libraries at once before it builds the project.
+#[test]
+fn ctrl_c_in_the_first_run_ends_the_build() {
+    let project = Project::library(&crate::source(500), &crate::source(1500));
+    let files = tempfile::tempdir().unwrap();
+    let [began, ended] = ["began", "ended"].map(|name| files.path().join(name));
+    project.write(
+        "build.rs",
+        format!(
+            "fn main() {{\n    std::fs::write({began:?}, \"\").unwrap();\n    \
+             std::thread::sleep(std::time::Duration::from_secs(30));\n    std::fs::write({ended:?}, \"\").unwrap();\n}}\n"
+        ),
+    );
+    project.commit("build script");
+    let mut command = project.command("");
+    command.args(["list", "HEAD", "--all-tests"]).env("PERFUNIT_CACHE_DIR", files.path().join("cache"));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until(&mut child, || began.exists());
+    signal("-INT", i64::from(child.id()));
+    end(child).expect(130);
+    assert!(!ended.exists(), "the build went on");
+}
+
 #[test]
 fn ctrl_c_while_measuring_reports_what_is_finished() {
     let project = project();

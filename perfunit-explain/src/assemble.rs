@@ -4,8 +4,8 @@ use super::attribute::{Attribution, Differences, Part};
 use super::merge::{Merged, MergedNode};
 use perfunit_measure::{ROOT, THREADS};
 use perfunit_model::{
-    CallNode, ChangeKind, Engine, Explanation, ExplanationNote, Function, Responsibility, ResponsibleFunction, Sides,
-    Strategy, TestId, Unprobed,
+    CallNode, ChangeKind, Difference, Engine, Explanation, ExplanationNote, Function, Responsibility,
+    ResponsibleFunction, Sides, Strategy, TestId, Unprobed,
 };
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ pub struct Known<'a> {
     pub strategy: Strategy,
     /// Wall time of the explanation, s.
     pub seconds: f64,
-    /// Time of one run on base without probes, ns; `None` without probes.
-    pub plain_base_ns: Option<f64>,
+    /// The times without probes, if functions are timed by probes.
+    pub plain: Option<Plain>,
     /// Cost of the probes in one run, ns.
     pub probe_cost: Sides<f64>,
     /// Functions with probes by the keys of their sites.
@@ -33,6 +33,22 @@ pub struct Known<'a> {
     pub names: &'a dyn Fn(&Function) -> Vec<String>,
     /// Returns the test's own source; `None` if it is not found.
     pub of_test: &'a dyn Fn() -> Option<OfTest>,
+}
+
+/// Times of a test without probes.
+#[derive(Debug, Clone, Copy)]
+pub struct Plain {
+    /// Time of one run on base, ns.
+    pub base_ns: f64,
+    /// Difference to be explained, ns per run.
+    pub difference: Difference,
+}
+
+impl Known<'_> {
+    /// Returns how many times as long a run on base takes with probes, without their own time.
+    fn distortion(&self, cost_base: f64) -> f64 {
+        self.plain.map_or(1.0, |plain| cost_base / plain.base_ns)
+    }
 }
 
 /// The source of a test, or of the macro call that generates it.
@@ -67,7 +83,6 @@ pub fn told_of(
     let responsible =
         named.iter().filter_map(|part| catalogue.responsible(part, parts_of, merged, known.changed)).collect();
     let cost = differences.nodes[0].total_cost;
-    let distortion = known.plain_base_ns.map_or(1.0, |plain| cost.base / plain);
     Explanation {
         test: known.test.clone(),
         engine: known.engine,
@@ -76,10 +91,10 @@ pub fn told_of(
         pairs: merged.pairs,
         cost,
         change: attribution.whole,
-        distortion,
+        distortion: known.distortion(cost.base),
         probe_cost: known.probe_cost,
         without_probe: known.without_probe.clone(),
-        notes: notes(named, attribution, distortion, known),
+        notes: notes(named, attribution, cost.base, known),
         functions: catalogue.functions,
         nodes,
         responsible,
@@ -105,16 +120,17 @@ pub fn unless_contrary(mut explanation: Explanation, change: f64) -> Explanation
 /// Factor of distortion from which a note warns that probes change the test.
 const MUCH_DISTORTED: f64 = 2.0;
 
-fn notes(named: &[&Part], attribution: &Attribution, distortion: f64, known: &Known<'_>) -> Vec<ExplanationNote> {
+fn notes(named: &[&Part], attribution: &Attribution, cost_base: f64, known: &Known<'_>) -> Vec<ExplanationNote> {
     let engine = known.engine;
     let mut notes = Vec::new();
     if known.overflow > 0 {
         notes.push(ExplanationNote::NoRoom { calls: known.overflow });
     }
     if !attribution.whole.is_certain() && named.is_empty() {
-        notes.push(ExplanationNote::DoesNotShow { engine });
+        notes.push(not_shown(engine, attribution.whole, cost_base, known.plain));
         return notes;
     }
+    let distortion = known.distortion(cost_base);
     if distortion >= MUCH_DISTORTED {
         notes.push(ExplanationNote::Distorted { factor: distortion });
     }
@@ -122,6 +138,17 @@ fn notes(named: &[&Part], attribution: &Attribution, distortion: f64, known: &Kn
         notes.push(ExplanationNote::InTest { engine, share: attribution.share(part) });
     }
     notes
+}
+
+/// Returns the note on a difference that is not certain; `base` is what a run on base costs.
+fn not_shown(engine: Engine, found: Difference, base: f64, plain: Option<Plain>) -> ExplanationNote {
+    let Difference { low, high, .. } = found;
+    match plain {
+        Some(plain) if low < plain.difference.estimate && plain.difference.estimate < high => {
+            ExplanationNote::LeftOpen { low: low / base, high: high / base }
+        }
+        _ => ExplanationNote::DoesNotShow { engine },
+    }
 }
 
 fn nodes(merged: &Merged, differences: &Differences, catalogue: &mut Catalogue<'_>) -> Vec<CallNode> {
@@ -219,4 +246,17 @@ fn sum(
         sum.head += head;
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn a_difference_disappears_only_if_the_interval_excludes_it() {
+        let interval = |low: f64, high: f64| Difference { estimate: low.midpoint(high), low, high };
+        let plain = Plain { base_ns: 1000.0, difference: interval(90.0, 110.0) };
+        let note = |low, high| not_shown(Engine::Probes, interval(low, high), 2000.0, Some(plain)).to_string();
+        assert_eq!(note(-30.0, 40.0), "the difference disappears with probes");
+        assert_eq!(note(-30.0, 1400.0), "times with probes vary too much: the test changed by -1.5 % to +70.0 %");
+    }
 }

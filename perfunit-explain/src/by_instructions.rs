@@ -196,7 +196,7 @@ fn one(counting: &Counting<'_>, config: &Config, question: &Question) -> Tried<E
         engine: told.engine(),
         strategy: Strategy::Complete,
         seconds: started.elapsed().as_secs_f64(),
-        plain_base_ns: None,
+        plain: None,
         probe_cost: Sides { base: 0.0, head: 0.0 },
         functions: &functions,
         without_probe: BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! Explains one test by timing functions: chooses them by a strategy, until the responsible ones are clear.
 
-use super::assemble::{Known, told, unless_contrary};
+use super::assemble::{Known, Plain, told, unless_contrary};
 use super::attribute::{Attribution, Differences, PROBE_NS, attribute, attribute_joined, differences, leaks, medians};
 use super::causes;
 use super::causes::{Facts, add_causes, sources, text};
@@ -315,7 +315,7 @@ impl Examiner<'_> {
             engine: Engine::Probes,
             seconds: took.as_secs_f64(),
             strategy: finding.strategy,
-            plain_base_ns: Some(question.base_ns),
+            plain: Some(Plain { base_ns: question.base_ns, difference: question.difference() }),
             probe_cost: finding.cost,
             functions: &self.probed.functions,
             without_probe: self.probed.without_probe.clone(),

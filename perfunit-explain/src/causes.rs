@@ -499,7 +499,7 @@ mod tests {
             engine: Engine::Probes,
             strategy: Strategy::Complete,
             seconds: 0.0,
-            plain_base_ns: Some(100.0),
+            plain: None,
             probe_cost: Sides { base: 0.0, head: 0.0 },
             functions: &functions,
             overflow: 0,

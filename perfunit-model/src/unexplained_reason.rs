@@ -83,6 +83,8 @@ pub enum ExplanationNote {
     },
     /// The counts show no difference.
     DoesNotShow { engine: Engine },
+    /// The interval of the change with probes, a fraction, contains both 0 and the change to be explained.
+    LeftOpen { low: f64, high: f64 },
     /// With probes the test takes this many times as long, even without the probes' own time.
     Distorted { factor: f64 },
     /// This share of the difference is in the test itself and in code that is not timed separately.
@@ -181,6 +183,10 @@ impl Display for ExplanationNote {
             }
             Self::DoesNotShow { engine: Engine::SystemTime } => {
                 f.write_str("both versions spend about as much time in system calls")
+            }
+            Self::LeftOpen { low, high } => {
+                let [low, high] = [low, high].map(|end| format::percent(*end));
+                write!(f, "times with probes vary too much: the test changed by {low} to {high}")
             }
             Self::OtherWay { engine: Engine::Probes, change } => write!(
                 f,

@@ -221,9 +221,11 @@ impl Bench {
         self.idle.borrow_mut().clock()
     }
 
-    /// Returns the core that a process is kept on; `None` if the process only runs in a simulated processor.
+    /// Returns the core that a process moves to; `None` if the process only runs in a simulated processor, or stays where the
+    /// tracer starts it.
     pub fn core_of(&self, gauge: Option<Gauge>) -> Option<usize> {
-        (!gauge.is_some_and(Gauge::is_callgrind)).then(|| self.core())
+        let runs_anywhere = |gauge: Gauge| gauge.is_callgrind() || gauge == Gauge::SystemCalls;
+        (!gauge.is_some_and(runs_anywhere)).then(|| self.core())
     }
 
     /// Returns core masks for the preloaded library. Tests see the cores that this process was started with (the first
@@ -239,10 +241,23 @@ impl Bench {
     /// Moves this process to the core of the measured processes until the result is dropped. Children that this process
     /// starts and waits for there run there from their first instruction to their last.
     pub fn visit_core(&self) -> Visit<'_> {
-        if self.cores.before.is_some() {
-            let _ = os::keep_on([self.core.get()]);
+        self.visit(self.cores.before.is_some().then_some(self.core.get()))
+    }
+
+    /// Moves this process to a core, if one is given, until the result is dropped.
+    pub fn visit(&self, core: Option<usize>) -> Visit<'_> {
+        if let Some(core) = core {
+            let _ = os::keep_on([core]);
         }
         Visit(self)
+    }
+
+    /// Returns the core of one of several processes that are traced at once: the measured core, then others as far as there
+    /// are some. `None` if processes cannot be kept on cores.
+    pub fn tracing_core(&self, at: usize) -> Option<usize> {
+        self.cores.before.as_ref()?;
+        let others = self.cores.allowed.iter().copied().filter(|core| *core != self.core.get());
+        at.checked_sub(1).and_then(|at| others.clone().nth(at)).or(Some(self.core.get()))
     }
 
     /// Lets this process and its children use all cores until the result is dropped: for work while nothing is

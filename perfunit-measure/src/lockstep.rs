@@ -226,17 +226,22 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
         None => &Side::BOTH,
     };
     let start = Start { pads, gauge: task.gauge(), inheritance: &inheritance };
-    if let Task::Meter(side, Gauge::SystemCalls, _) = task {
-        let counted = system_calls::count(bench, programs, side, start, limit)?;
+    if task.gauge() == Some(Gauge::SystemCalls) {
+        let counted = system_calls::count(bench, programs, wanted, start, limit)?;
         drop(inheritance);
         process::kill_leftovers();
         let mut status = Sides { base: None, head: None };
-        *status.get_mut(side) = counted.status;
-        let mut end = read_end(bench, page, task, status, counted.timed_out.then_some(side));
-        let readings = &mut end.sides.get_mut(side).readings;
-        readings.system_calls = counted.of_readings(readings.calls.len());
-        for (figures, calls) in readings.calls.iter_mut().zip(readings.system_calls.iter().flatten()) {
-            figures[reading::SYSTEM_CALLS] = calls.values().sum();
+        for (side, counted) in &counted {
+            *status.get_mut(*side) = counted.status;
+        }
+        let timed_out = counted.iter().find(|(_, counted)| counted.timed_out).map(|(side, _)| *side);
+        let mut end = read_end(bench, page, task, status, timed_out);
+        for (side, counted) in counted {
+            let readings = &mut end.sides.get_mut(side).readings;
+            readings.system_calls = counted.of_readings(readings.calls.len());
+            for (figures, calls) in readings.calls.iter_mut().zip(readings.system_calls.iter().flatten()) {
+                figures[reading::SYSTEM_CALLS] = calls.values().sum();
+            }
         }
         return Ok(end);
     }

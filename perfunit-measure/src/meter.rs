@@ -135,7 +135,7 @@ pub fn instructions(
         }
         let mut all = Counterparts::default();
         for _ in 0..rounds {
-            match read(Metric::Instructions, gauge, reading::INSTRUCTIONS, &pass.both(gauge, random)?) {
+            match read(Metric::Instructions, gauge, reading::INSTRUCTIONS, &pass.both(gauge, Round::First, random)?) {
                 Ok(Sides { base, head }) => {
                     all.base.extend(base);
                     all.head.extend(head);
@@ -161,6 +161,13 @@ fn has_later_calls(settled: &Settled) -> bool {
     matches!(settled.task, Task::Steady(shape) if shape.batches > 1)
 }
 
+/// The readings of a gauge, and those of figures that differed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    First,
+    Again,
+}
+
 /// State that all processes of the pass share.
 #[derive(Clone, Copy)]
 struct Pass<'a> {
@@ -181,14 +188,14 @@ impl Pass<'_> {
         let mut counted: Vec<std::result::Result<Counterparts, NotMetered>> =
             vec![Ok(Counterparts::default()); wanted.len()];
         let mut traced = Sides::<Vec<SystemCalls>>::default();
-        for round in 0..2 {
+        for round in [Round::First, Round::Again] {
             if let Some(why) = self.obstacle(gauge, ns) {
-                if round == 0 {
+                if round == Round::First {
                     return Ok(wanted.into_iter().map(|(metric, _)| (metric, Err(why.clone()))).collect());
                 }
                 break;
             }
-            let ends = self.both(gauge, random)?;
+            let ends = self.both(gauge, round, random)?;
             for (side, runs) in [(Side::Base, &mut traced.base), (Side::Head, &mut traced.head)] {
                 let readings = ends.get(side).as_ref().ok();
                 runs.extend(readings.into_iter().flat_map(traced_runs).cloned());
@@ -223,7 +230,8 @@ impl Pass<'_> {
     fn is_too_long(&self, gauge: Gauge, ns: f64) -> bool {
         let calls = if self.later == 0 { 1 } else { 1 + u64::from(gauge.settling_calls()) + self.later };
         let slower = if gauge == Gauge::SystemCalls { TRACER_SLOWS_DOWN } else { 1.0 };
-        let at_once = if gauge.is_callgrind() { self.trial.bench.all_cores().clamp(1, 2) } else { 1 };
+        let is_parallel = gauge.is_callgrind() || gauge == Gauge::SystemCalls;
+        let at_once = if is_parallel { self.trial.bench.all_cores().clamp(1, 2) } else { 1 };
         let seconds = slower * ns / 1e9 * (2 * calls) as f64 / at_once as f64;
         // A request for callgrind implies patience: callgrind may take as much time as the pairs.
         let share = if gauge == Gauge::Callgrind { 1.0 / CALLGRIND_SLOWS_DOWN } else { SHARE_OF_BUDGET };
@@ -253,14 +261,17 @@ impl Pass<'_> {
     }
 
     /// Runs a process of each side with the same random numbers and shifts: at once where neither affects the counts of
-    /// the other, else one after the other.
+    /// the other, else one after the other. System calls depend on processes that run at the same time, but seldom; those that
+    /// differ are read again one after the other.
     fn both(
         &self,
         gauge: Gauge,
+        round: Round,
         random: &mut fastrand::Rng,
     ) -> Result<Sides<std::result::Result<Readings, NotMetered>>> {
         let pads = self.settled.draw(random);
-        if gauge.can_be_forked() {
+        let is_traced = gauge == Gauge::SystemCalls && round == Round::First && self.trial.bench.all_cores() > 1;
+        if gauge.can_be_forked() || is_traced {
             let _cores = gauge.is_callgrind().then(|| self.trial.bench.use_all_cores());
             let end = self.run(Task::MeterBoth(gauge, self.later), gauge, pads)?;
             // Some tests fail alongside another process of the same test, for example tests that open a port.

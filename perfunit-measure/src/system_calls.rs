@@ -8,9 +8,9 @@ use perfunit_model::error::Result;
 use perfunit_model::{MetricVerdict, NamedCount, Side, Sides};
 use perfunit_runtime::page::MARK;
 use perfunit_system::interrupt;
-use perfunit_system::os::{self, SystemCalls};
+use perfunit_system::os::{self, SystemCalls, Traceable};
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 /// The exact rule in which each call counts.
@@ -24,16 +24,32 @@ pub struct Counted {
     calls: Option<BTreeMap<u64, SystemCalls>>,
 }
 
-/// Runs a process of a side under the tracer.
-pub fn count(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>, limit: Duration) -> Result<Counted> {
-    let mut command = measured_process::measured_command(bench, programs, side, start)?;
+/// Runs a process of each of these sides under the tracer, at once and each on a core of its own where there are enough.
+pub fn count(
+    bench: &Bench,
+    programs: &Programs<'_>,
+    sides: &[Side],
+    start: Start<'_>,
+    limit: Duration,
+) -> Result<Vec<(Side, Counted)>> {
+    let mut processes = Vec::with_capacity(sides.len());
+    for (at, side) in sides.iter().enumerate() {
+        let core = bench.tracing_core(at);
+        let _core = bench.visit(core);
+        processes.push(Traceable {
+            command: measured_process::measured_command(bench, programs, *side, start)?,
+            spawn: Box::new(move |command| {
+                let _core = bench.visit(core);
+                measured_process::spawn_on(bench, *side, command)
+            }),
+            core,
+            // Stand-ins that become the side's program do not belong to the test.
+            spared: stand_ins_beside(programs.folders.get(*side)),
+        });
+    }
     let deadline = Instant::now() + limit;
     let is_over = || Instant::now() >= deadline || interrupt::is_requested();
-    // Stand-ins that become the side's program do not belong to the test.
-    let spared = stand_ins_beside(programs.folders.get(side));
-    let spawn = |command: &mut Command| measured_process::spawn_on(bench, side, command);
-    let counted = os::count_system_calls(&mut command, spawn, MARK, spared.as_deref(), is_over)?;
-    Ok(match counted {
+    let counted = os::count_system_calls(processes, MARK, is_over)?.into_iter().map(|counted| match counted {
         Ok(counted) => {
             let timed_out = counted.status.is_none() && !interrupt::is_requested();
             Counted { status: counted.status, timed_out, calls: Some(counted.sections) }
@@ -42,7 +58,8 @@ pub fn count(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_
             tracing::info!(%error, "system calls cannot be counted");
             Counted { status: None, timed_out: false, calls: None }
         }
-    })
+    });
+    Ok(sides.iter().copied().zip(counted).collect())
 }
 
 impl Counted {

@@ -86,7 +86,7 @@ fn starts_the_program() {
     library(&project, "std::fs::metadata(\".\").is_ok() && std::fs::metadata(\".\").is_ok()");
     project.commit("head");
     // A tenth of it holds the first calls, and no later ones.
-    let document = project.diff(&["starts_the_program", "--per-test-budget", "8s", "--explain", "never"]).json();
+    let document = project.diff(&["starts_the_program", "--per-test-budget", "5s", "--explain", "never"]).json();
     let calls = calls(&document, "starts_the_program");
     if calls["unavailable"]["kind"] == "not-traced" {
         return crate::support::skipped("this system does not let the tool trace processes");

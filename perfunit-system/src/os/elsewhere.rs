@@ -1,7 +1,7 @@
 //! Stubs of `linux` for unsupported systems. Functions that a correct verdict needs return errors, and their types have
 //! no values; functions that only observe or clean up find nothing.
 
-use super::Counted;
+use super::{Counted, Traceable};
 use perfunit_model::SystemCall;
 use perfunit_model::error::Result;
 use std::collections::BTreeSet;
@@ -18,13 +18,11 @@ pub const OUT_OF_TIME: i32 = 0;
 pub const OUT_OF_CAGE: i32 = 0;
 
 pub fn count_system_calls(
-    _command: &mut Command,
-    _spawn: impl FnOnce(&mut Command) -> Result<Child>,
+    processes: Vec<Traceable<'_>>,
     _mark: i32,
-    _spared: Option<&Path>,
     _is_over: impl FnMut() -> bool,
-) -> Result<io::Result<Counted>> {
-    Ok(refuse())
+) -> Result<Vec<io::Result<Counted>>> {
+    Ok(processes.iter().map(|_| refuse()).collect())
 }
 
 pub fn system_call_name(number: u64) -> String {

@@ -29,11 +29,25 @@ pub use tracer::{count_system_calls, system_call_name};
 
 use perfunit_model::error::{Error, Result};
 use std::collections::BTreeMap;
-use std::process::ExitStatus;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 /// Numbers of calls, by system call number.
 pub type SystemCalls = BTreeMap<u64, u64>;
+
+/// A function that starts a process.
+pub type Spawn<'a> = Box<dyn FnOnce(&mut Command) -> Result<Child> + 'a>;
+
+/// A process to start and to trace.
+pub struct Traceable<'a> {
+    pub command: Command,
+    pub spawn: Spawn<'a>,
+    /// Core of the process, if it is kept on one.
+    pub core: Option<usize>,
+    /// Folder of programs that do not count.
+    pub spared: Option<PathBuf>,
+}
 
 /// Result of tracing a process.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Counts the system calls of a process and its descendants by ptrace.
 
-use super::linux::keep_beside;
+use super::linux::{keep_beside, keep_on};
 use super::ptrace::{self, Event};
-use super::{Counted, SystemCalls};
+use super::{Counted, SystemCalls, Traceable};
 use libc::{c_int, c_void};
 use nix::errno::Errno;
 use nix::sys::ptrace::Options;
@@ -15,8 +15,10 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Child;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 /// Signal of a stop at a system call, with the flag that distinguishes it from other stops.
@@ -42,63 +44,99 @@ struct CallInfo {
     arguments: [u64; 6],
 }
 
-/// Starts a process by `spawn` and counts the system calls of it and its descendants until it ends or `is_over`.
+/// Starts processes and counts the system calls of each and its descendants until all have ended or `is_over`.
 ///
-/// The process selects a section by calling `prctl` with the option `mark`, which the kernel refuses. The second
-/// argument is the section number, or 0 for none; a third argument clears the section. Programs in the folder `spared`
-/// do not count. Returns an inner error if the system does not allow tracing.
+/// A process selects a section by calling `prctl` with the option `mark`, which the kernel refuses. The second
+/// argument is the section number, or 0 for none; a third argument clears the section. Returns inner errors if the system
+/// does not allow tracing.
 pub fn count_system_calls(
-    command: &mut Command,
-    spawn: impl FnOnce(&mut Command) -> Result<Child>,
+    processes: Vec<Traceable<'_>>,
     mark: i32,
-    spared: Option<&Path>,
     mut is_over: impl FnMut() -> bool,
-) -> Result<std::result::Result<Counted, Errno>> {
-    let failed = |error| Error::setup(format!("cannot talk to a traced process: {error}"));
-    let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-    let line = ours.try_clone().map_err(failed)?;
-    // SAFETY: only system calls that are safe between fork and exec; no allocation.
-    unsafe { command.pre_exec(move || ptrace::introduce(&theirs)) };
-    let process = &AtomicI32::new(0);
+) -> Result<Vec<std::result::Result<Counted, Errno>>> {
     std::thread::scope(|scope| {
-        // A separate thread, so that it waits only for events of traced processes.
+        let start = |process| Started::start(scope, process, mark);
+        let mut started = processes.into_iter().map(start).collect::<Result<Vec<_>>>()?;
+        while started.iter().any(Started::is_running) {
+            if is_over() {
+                started.iter_mut().filter(|process| process.is_running()).for_each(Started::kill);
+            }
+            std::thread::sleep(LOOK);
+        }
+        // All are waited for before an error is returned.
+        let ends: Vec<_> = started.into_iter().map(Started::end).collect();
+        ends.into_iter().collect()
+    })
+}
+
+/// A process with its tracer.
+struct Started<'scope> {
+    /// A separate thread, so that it waits only for events of traced processes.
+    tracer: ScopedJoinHandle<'scope, std::result::Result<BTreeMap<u64, SystemCalls>, Errno>>,
+    /// The process as it introduced itself; 0 before that.
+    introduced: Arc<AtomicI32>,
+    spawned: Result<Child>,
+    is_killed: bool,
+}
+
+impl<'scope> Started<'scope> {
+    fn start(scope: &'scope Scope<'scope, '_>, process: Traceable<'_>, mark: i32) -> Result<Self> {
+        let Traceable { mut command, spawn, core, spared } = process;
+        let (ours, theirs) = UnixStream::pair().map_err(|error| failed(&error))?;
+        let line = ours.try_clone().map_err(|error| failed(&error))?;
+        // SAFETY: only system calls that are safe between fork and exec; no allocation.
+        unsafe { command.pre_exec(move || ptrace::introduce(&theirs)) };
+        let introduced = Arc::new(AtomicI32::new(0));
+        let noted = Arc::clone(&introduced);
         let tracer = scope.spawn(move || {
+            if let Some(core) = core {
+                let _ = keep_on([core]);
+            }
             let Some(id) = ptrace::receive_introduction(&ours) else { return Ok(BTreeMap::new()) };
-            process.store(id.as_raw(), Relaxed);
-            let sections = Tracer::new(id, mark, spared)
+            noted.store(id.as_raw(), Relaxed);
+            let sections = Tracer::new(id, mark, spared.as_deref())
                 .and_then(|tracer| if ptrace::let_go(&ours) { tracer.run() } else { Err(Errno::EPIPE) });
             if sections.is_err() {
                 let _ = kill(id, Signal::SIGKILL);
             }
             sections
         });
-        let spawned = spawn(command);
+        let spawned = spawn(&mut command);
         if spawned.is_err() {
             // A process that was not created never introduces itself. One whose exec failed may be stopped for good: std waits
             // for its end, and this consumes a stop that the tracer waits for.
             let _ = line.shutdown(Shutdown::Both);
-            if let id @ 1.. = process.load(Relaxed) {
+            if let id @ 1.. = introduced.load(Relaxed) {
                 let _ = kill(Pid::from_raw(id), Signal::SIGKILL);
             }
         }
-        let mut is_killed = false;
-        while !tracer.is_finished() {
-            if !is_killed
-                && is_over()
-                && let Ok(child) = &spawned
-            {
-                let _ = kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL);
-                is_killed = true;
-            }
-            std::thread::sleep(LOOK);
+        Ok(Self { tracer, introduced, spawned, is_killed: false })
+    }
+
+    fn is_running(&self) -> bool {
+        !self.tracer.is_finished()
+    }
+
+    fn kill(&mut self) {
+        if let (false, Ok(child)) = (self.is_killed, &self.spawned) {
+            let _ = kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL);
+            self.is_killed = true;
         }
-        let sections = tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        if let (Err(_), id @ 1..) = (&spawned, process.load(Relaxed)) {
+    }
+
+    /// Waits for the process, whose tracer has ended.
+    fn end(self) -> Result<std::result::Result<Counted, Errno>> {
+        let sections = self.tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if let (Err(_), id @ 1..) = (&self.spawned, self.introduced.load(Relaxed)) {
             let _ = waitpid(Pid::from_raw(id), Some(WaitPidFlag::WNOHANG));
         }
-        let status = spawned?.wait().map_err(failed)?;
-        Ok(sections.map(|sections| Counted { status: (!is_killed).then_some(status), sections }))
-    })
+        let status = self.spawned?.wait().map_err(|error| failed(&error))?;
+        Ok(sections.map(|sections| Counted { status: (!self.is_killed).then_some(status), sections }))
+    }
+}
+
+fn failed(error: &std::io::Error) -> Error {
+    Error::setup(format!("cannot talk to a traced process: {error}"))
 }
 
 struct Tracer<'a> {
@@ -194,22 +232,29 @@ pub fn system_call_name(number: u64) -> String {
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
 
     const MARK: i32 = 0x7065_7266;
 
+    fn traceable(mut command: Command, argument: &str) -> Traceable<'static> {
+        command.args(["-c", argument]);
+        let spawn = |command: &mut Command| command.spawn().map_err(|error| Error::setup(error.to_string()));
+        Traceable { command, spawn: Box::new(spawn), core: None, spared: None }
+    }
+
     fn count(script: &str, limit: Duration) -> Counted {
         let started = std::time::Instant::now();
-        let mut command = Command::new("/bin/sh");
-        let spawn = |command: &mut Command| command.spawn().map_err(|error| Error::setup(error.to_string()));
-        let is_over = || started.elapsed() > limit;
-        count_system_calls(command.args(["-c", script]), spawn, MARK, None, is_over).unwrap().unwrap()
+        let process = traceable(Command::new("/bin/sh"), script);
+        count_system_calls(vec![process], MARK, || started.elapsed() > limit).unwrap().remove(0).unwrap()
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_an_error() {
-        let spawn = |command: &mut Command| command.spawn().map_err(|error| Error::setup(error.to_string()));
-        let mut command = Command::new("/nowhere/program");
-        assert!(count_system_calls(&mut command, spawn, MARK, None, || false).is_err());
+    fn a_program_that_is_not_there_is_an_error_and_another_ends() {
+        let of = |program: &str| traceable(Command::new(program), "exit 3");
+        let counted = |processes| count_system_calls(processes, MARK, || false);
+        assert!(counted(vec![of("/nowhere/program")]).is_err());
+        assert!(counted(vec![of("/nowhere/program"), of("/bin/sh")]).is_err());
+        assert_eq!(counted(vec![of("/bin/sh"), of("/bin/sh")]).unwrap().len(), 2);
     }
 
     #[test]

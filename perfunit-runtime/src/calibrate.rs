@@ -26,13 +26,21 @@ const MANY_BATCHES: u32 = FEW_BATCHES;
 const SINGLE_CALL_NS: f64 = 50e6;
 /// Largest distance of a first call from later ones, as a log ratio, that noise explains.
 const LIKE_LATER: f64 = 0.15;
+/// Time of a batch of independent calls in ns beyond which one batch is enough: starting a process cannot be much quicker
+/// another time.
+const ONE_BATCH_TELLS_NS: u64 = 2_000_000;
 /// Time after which calibration ends even if its figures still fall, in ns.
 const CAP_NS: u128 = 20_000_000;
 
 /// Returns the shortest time of one repetition in ns, from batches as long as the goal; `None` if a batch fails.
 ///
 /// `batch(n)` runs the body n times and returns the time in ns. `first_ns` is the time of the first call.
-pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -> Option<u64>) -> Option<f64> {
+pub fn calibrate(
+    first_ns: u64,
+    batch_goal_ns: u64,
+    noise: Noise,
+    mut batch: impl FnMut(u64) -> Option<u64>,
+) -> Option<f64> {
     if first_ns as f64 > SINGLE_CALL_NS {
         return Some(first_ns as f64);
     }
@@ -47,7 +55,7 @@ pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -
             let ns = batch(repetitions)?;
             longest_batch = longest_batch.max(ns);
             shortest_ns = shortest_ns.min(ns as f64 / repetitions as f64);
-            if started.elapsed().as_nanos() > CAP_NS {
+            if (noise == Noise::OfCall && ns > ONE_BATCH_TELLS_NS) || started.elapsed().as_nanos() > CAP_NS {
                 return Some(shortest_ns);
             }
         }
@@ -99,7 +107,8 @@ mod tests {
 
     #[track_caller]
     fn check(body_ns: f64, expected: Plan) {
-        let ns = calibrate(body_ns as u64, 100_000, |n| Some((n as f64 * body_ns) as u64 + 25)).unwrap();
+        let ns =
+            calibrate(body_ns as u64, 100_000, Noise::OfProcess, |n| Some((n as f64 * body_ns) as u64 + 25)).unwrap();
         let plan = shape(ns, 100_000, Noise::OfProcess);
         assert_eq!(plan.batches, expected.batches);
         assert_eq!(plan.warm, expected.warm);
@@ -132,8 +141,20 @@ mod tests {
 
     #[test]
     fn a_body_that_takes_no_time_ends_calibration() {
-        let ns = calibrate(0, 100_000, |_| Some(0)).unwrap();
+        let ns = calibrate(0, 100_000, Noise::OfProcess, |_| Some(0)).unwrap();
         assert!(shape(ns, 100_000, Noise::OfProcess).repetitions > 0);
+    }
+
+    #[test]
+    fn a_call_that_starts_processes_is_repeated_once() {
+        for (noise, expected) in [(Noise::OfCall, 1), (Noise::OfProcess, 3)] {
+            let mut calls = 0;
+            let ns = calibrate(9_000_000, 15_000, noise, |_| {
+                calls += 1;
+                Some(5_000_000)
+            });
+            assert_eq!((ns, calls), (Some(5e6), expected));
+        }
     }
 
     #[test]
@@ -143,7 +164,7 @@ mod tests {
             runs += n;
             Some((runs - n..runs).map(|run| 100 + run * 7919 % 4000).sum())
         };
-        let ns = calibrate(100, 100_000, batch).unwrap();
+        let ns = calibrate(100, 100_000, Noise::OfProcess, batch).unwrap();
         let plan = shape(ns, 100_000, Noise::OfProcess);
         let batch_ns = plan.repetitions as f64 * 2100.0;
         assert!((80e3..180e3).contains(&batch_ns), "{batch_ns} ns");
@@ -151,6 +172,6 @@ mod tests {
 
     #[test]
     fn a_failing_batch_has_no_plan() {
-        assert_eq!(calibrate(10, 100_000, |_| None), None);
+        assert_eq!(calibrate(10, 100_000, Noise::OfProcess, |_| None), None);
     }
 }

@@ -25,8 +25,8 @@ pub fn prepare(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<()> {
     } else if page.warm.load(Relaxed) != 0 {
         let ns = batch(seat, body, 1)?;
         seat.area().prepared_ns.store((ns as f64).to_bits(), Relaxed);
-    } else if pilot && page.batches.load(Relaxed) > 1 {
-        // This side must also show that the body can be repeated.
+    } else if pilot && page.batches.load(Relaxed) > 1 && first_call_tells(first_ns) {
+        // This side must also show that the body can be repeated, which it did where its first call does not tell its time.
         batch(seat, body, 1)?;
     }
     Some(())
@@ -36,16 +36,16 @@ pub fn prepare(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<()> {
 /// pairs would take too long.
 fn plan(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<Plan> {
     let goal_ns = seat.page.batch_ns.load(Relaxed);
+    let starts_processes = seat.area().starts_processes.load(Relaxed) != 0;
+    let noise = if starts_processes { Noise::OfCall } else { Noise::OfProcess };
     let mut untimed_ns = 0.0;
-    let shortest_ns = calibrate(first_ns, goal_ns, |n| {
+    let shortest_ns = calibrate(first_ns, goal_ns, noise, |n| {
         let before = LeftOut::so_far();
         let ns = batch(seat, body, n)?;
         untimed_ns = before.since().wall.max(0) as f64 / n as f64;
         Some(ns)
     })?;
     let weight_ns = shortest_ns.max((shortest_ns + untimed_ns) / 10.0);
-    let starts_processes = seat.area().starts_processes.load(Relaxed) != 0;
-    let noise = if starts_processes { Noise::OfCall } else { Noise::OfProcess };
     Some(Plan { shortest_ns, ..calibrate::shape(weight_ns, goal_ns, noise) })
 }
 
@@ -53,8 +53,13 @@ fn plan(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<Plan> {
 /// plans the pair for both.
 fn much_slower(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<bool> {
     let repetitions = seat.page.repetitions.load(Relaxed);
-    let one_ns = if first_ns as f64 > FIRST_CALL_TELLS_NS { first_ns } else { batch(seat, body, 1)? };
+    let one_ns = if first_call_tells(first_ns) { first_ns } else { batch(seat, body, 1)? };
     let base_ns = f64::from_bits(seat.page.sides[0].prepared_ns.load(Relaxed));
     let batch_ns = one_ns as f64 * repetitions as f64;
     Some(one_ns as f64 > MUCH_SLOWER * base_ns && batch_ns > MUCH_SLOWER * seat.page.batch_ns.load(Relaxed) as f64)
+}
+
+/// Returns whether a first call of this time need not be repeated to estimate the body's time.
+fn first_call_tells(first_ns: u64) -> bool {
+    first_ns as f64 > FIRST_CALL_TELLS_NS
 }

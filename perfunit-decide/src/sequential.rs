@@ -199,7 +199,7 @@ pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
         degrees_of_freedom: now.degrees_of_freedom * last as f64 / values as f64,
     };
     let half_of = |interval: Interval| (interval.high - interval.low) / 2.0 + rule.bias;
-    let half = half_of(then.interval(of_trimmed_mean(rule.looks, last, rule.alpha)));
+    let half = half_of(then.interval(rule.looks.spends_on_trimmed_mean(last, rule.alpha)));
     let is_bounded = |half: f64| now.mean.abs() + half < Threshold::of_inconclusive().fraction().ln_1p();
     if !is_bounded(half_of(found.claim(rule.alpha).interval)) && is_bounded(half) {
         return false;
@@ -309,7 +309,7 @@ impl<'a> Found<'a> {
     /// arbitrarily narrow.
     fn claim(&self, alpha: f64) -> Claim {
         let (looks, count) = (self.rule.looks, self.values.len());
-        let (level, spent) = (of_trimmed_mean(looks, count, alpha), looks.spends(count, alpha));
+        let (level, spent) = (looks.spends_on_trimmed_mean(count, alpha), looks.spends(count, alpha));
         let interval = self.estimate.interval(level);
         let p_value = self.estimate.p_value() * alpha / level;
         if count > FEW_VALUES {
@@ -397,12 +397,6 @@ fn as_fractions(interval: Interval, bias: f64) -> Change {
 fn level_of_change(rule: &Rule, values: usize) -> f64 {
     let estimates = if rule.looks.by_median() && values > FEW_VALUES { 2.0 } else { 1.0 };
     rule.alpha_of_change / estimates
-}
-
-/// Returns the level of the trimmed mean's interval at a look at this many values. For few values, the median's
-/// interval also guards the error rate, so the level is an equal share.
-fn of_trimmed_mean(looks: Looks, values: usize, alpha: f64) -> f64 {
-    if values <= FEW_VALUES { alpha / looks.count() as f64 } else { looks.spends(values, alpha) }
 }
 
 #[cfg(test)]

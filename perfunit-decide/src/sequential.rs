@@ -11,7 +11,7 @@
 //! suffices.
 //!
 //! Values that are correlated with their predecessor widen both intervals (`serial_inflation`). This repairs a weak
-//! correlation only: `simulation` has the rates, up to 3 % for a correlation of 0.6. Slow drift must cancel within the
+//! correlation only: `simulation` has the rates, up to 4 % for a correlation of 0.6. Slow drift must cancel within the
 //! pair.
 //!
 //! Where a unit of replication gives several values, the spread between units widens both intervals, too
@@ -304,9 +304,8 @@ impl<'a> Found<'a> {
 
     /// Returns the claim that this look may make at an error rate of `alpha` over all looks.
     ///
-    /// Up to [`FEW_VALUES`] values the interval spans that of the trimmed mean, at an equal share of `alpha`, and that
-    /// of the median, at the part of `alpha` that the look spends: a few values of one group can make the former
-    /// arbitrarily narrow.
+    /// Up to [`FEW_VALUES`] values the interval spans that of the trimmed mean and that of the median: a few values of one
+    /// group can make the former arbitrarily narrow.
     fn claim(&self, alpha: f64) -> Claim {
         let (looks, count) = (self.rule.looks, self.values.len());
         let (level, spent) = (looks.spends_on_trimmed_mean(count, alpha), looks.spends(count, alpha));

@@ -129,7 +129,7 @@ impl Looks {
     /// Looks at pairs on one layout.
     pub const OF_PAIRS: Self = Self { last: 512, by_median: false, per_unit: 1 };
 
-    /// Returns the looks at pairs that give this many values each, a power of two. All values of a unit belong to the same
+    /// Returns the looks at units that give this many values each: 1, 2 or 4. All values of a unit belong to the same
     /// looks, and the first look has at least four units.
     pub fn of_calls(per_unit: usize) -> Self {
         Self { per_unit, ..Self::OF_PAIRS }

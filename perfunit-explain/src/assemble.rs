@@ -251,6 +251,7 @@ fn sum(
 #[cfg(test)]
 mod tests {
     use super::*;
+
     #[test]
     fn a_difference_disappears_only_if_the_interval_excludes_it() {
         let interval = |low: f64, high: f64| Difference { estimate: low.midpoint(high), low, high };

@@ -459,7 +459,7 @@ fn is_of_tests(path: &str, selected: &TargetSelection) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assemble::{told, unless_contrary};
+    use crate::assemble::{Plain, told, unless_contrary};
     use crate::attribute::{attribute, differences};
     use crate::merge::Merged;
     use perfunit_measure::{Recorded, RecordedNode};
@@ -494,12 +494,13 @@ mod tests {
         let functions = Sides { base: functions.clone(), head: functions };
         let target = TargetId { package: "app".into(), kind: TargetKind::Lib, name: "app".into() };
         let test = TestId { target, name: "t".into() };
+        let attribution = attribute(&merged, 0.01).unwrap();
         let known = Known {
             test: &test,
             engine: Engine::Probes,
             strategy: Strategy::Complete,
             seconds: 0.0,
-            plain: None,
+            plain: Some(Plain { base_ns: 100.0, difference: attribution.whole }),
             probe_cost: Sides { base: 0.0, head: 0.0 },
             functions: &functions,
             overflow: 0,
@@ -508,7 +509,6 @@ mod tests {
             names: &|function| if function.name == "run" { vec!["LIMIT".to_owned()] } else { Vec::new() },
             of_test: &|| Some(OfTest { file: "app/tests/t.rs".to_owned(), names: vec!["checked".to_owned()] }),
         };
-        let attribution = attribute(&merged, 0.01).unwrap();
         let mut explanation = told(&merged, &differences(&merged, 0.01).unwrap(), &attribution, &known);
         add_causes(&mut explanation, &attribution, &known, facts);
         explanation

@@ -221,11 +221,9 @@ impl Bench {
         self.idle.borrow_mut().clock()
     }
 
-    /// Returns the core that a process moves to; `None` if the process only runs in a simulated processor, or stays where the
-    /// tracer starts it.
+    /// Returns the core that a process moves to; `None` if it stays where it starts.
     pub fn core_of(&self, gauge: Option<Gauge>) -> Option<usize> {
-        let runs_anywhere = |gauge: Gauge| gauge.is_callgrind() || gauge == Gauge::SystemCalls;
-        (!gauge.is_some_and(runs_anywhere)).then(|| self.core())
+        (!gauge.is_some_and(Gauge::suits_any_core)).then(|| self.core())
     }
 
     /// Returns core masks for the preloaded library. Tests see the cores that this process was started with (the first
@@ -241,7 +239,7 @@ impl Bench {
     /// Moves this process to the core of the measured processes until the result is dropped. Children that this process
     /// starts and waits for there run there from their first instruction to their last.
     pub fn visit_core(&self) -> Visit<'_> {
-        self.visit(self.cores.before.is_some().then_some(self.core.get()))
+        self.visit(self.core_at(0))
     }
 
     /// Moves this process to a core, if one is given, until the result is dropped.
@@ -252,12 +250,13 @@ impl Bench {
         Visit(self)
     }
 
-    /// Returns the core of one of several processes that are traced at once: the measured core, then others as far as there
-    /// are some. `None` if processes cannot be kept on cores.
-    pub fn tracing_core(&self, at: usize) -> Option<usize> {
+    /// Returns the core of one of several processes that run at once: the measured core, then others as far as there are
+    /// some. `None` if processes cannot be kept on cores.
+    pub fn core_at(&self, index: usize) -> Option<usize> {
         self.cores.before.as_ref()?;
-        let others = self.cores.allowed.iter().copied().filter(|core| *core != self.core.get());
-        at.checked_sub(1).and_then(|at| others.clone().nth(at)).or(Some(self.core.get()))
+        let measured = self.core.get();
+        let others = self.cores.allowed.iter().copied().filter(|core| *core != measured);
+        Some(std::iter::once(measured).chain(others).nth(index).unwrap_or(measured))
     }
 
     /// Lets this process and its children use all cores until the result is dropped: for work while nothing is

@@ -37,6 +37,11 @@ impl Gauge {
         matches!(self, Gauge::Callgrind | Gauge::CallGraph | Gauge::ProgramGraphs)
     }
 
+    /// Returns whether the readings hardly depend on the core and its load, so that both versions can have cores of their own.
+    pub fn suits_any_core(self) -> bool {
+        self.is_callgrind() || self == Gauge::SystemCalls
+    }
+
     /// Returns whether a child of a fork server can take the readings: the kernel's figures of a child include the copies
     /// of its parent's pages, and a tracer follows a whole process.
     pub fn can_be_forked(self) -> bool {

@@ -230,8 +230,7 @@ impl Pass<'_> {
     fn is_too_long(&self, gauge: Gauge, ns: f64) -> bool {
         let calls = if self.later == 0 { 1 } else { 1 + u64::from(gauge.settling_calls()) + self.later };
         let slower = if gauge == Gauge::SystemCalls { TRACER_SLOWS_DOWN } else { 1.0 };
-        let is_parallel = gauge.is_callgrind() || gauge == Gauge::SystemCalls;
-        let at_once = if is_parallel { self.trial.bench.all_cores().clamp(1, 2) } else { 1 };
+        let at_once = if gauge.suits_any_core() { self.trial.bench.all_cores().clamp(1, 2) } else { 1 };
         let seconds = slower * ns / 1e9 * (2 * calls) as f64 / at_once as f64;
         // A request for callgrind implies patience: callgrind may take as much time as the pairs.
         let share = if gauge == Gauge::Callgrind { 1.0 / CALLGRIND_SLOWS_DOWN } else { SHARE_OF_BUDGET };

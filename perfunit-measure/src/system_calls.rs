@@ -34,7 +34,7 @@ pub fn count(
 ) -> Result<Vec<(Side, Counted)>> {
     let mut processes = Vec::with_capacity(sides.len());
     for (at, side) in sides.iter().enumerate() {
-        let core = bench.tracing_core(at);
+        let core = bench.core_at(at);
         let _core = bench.visit(core);
         processes.push(Traceable {
             command: measured_process::measured_command(bench, programs, *side, start)?,
@@ -42,7 +42,6 @@ pub fn count(
                 let _core = bench.visit(core);
                 measured_process::spawn_on(bench, *side, command)
             }),
-            core,
             // Stand-ins that become the side's program do not belong to the test.
             spared: stand_ins_beside(programs.folders.get(*side)),
         });

@@ -43,8 +43,6 @@ pub type Spawn<'a> = Box<dyn FnOnce(&mut Command) -> Result<Child> + 'a>;
 pub struct Traceable<'a> {
     pub command: Command,
     pub spawn: Spawn<'a>,
-    /// Core of the process, if it is kept on one.
-    pub core: Option<usize>,
     /// Folder of programs that do not count.
     pub spared: Option<PathBuf>,
 }

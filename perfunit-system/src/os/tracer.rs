@@ -1,6 +1,6 @@
 //! Counts the system calls of a process and its descendants by ptrace.
 
-use super::linux::{keep_beside, keep_on};
+use super::linux::keep_beside;
 use super::ptrace::{self, Event};
 use super::{Counted, SystemCalls, Traceable};
 use libc::{c_int, c_void};
@@ -54,9 +54,11 @@ pub fn count_system_calls(
     mark: i32,
     mut is_over: impl FnMut() -> bool,
 ) -> Result<Vec<std::result::Result<Counted, Errno>>> {
+    // Before any process starts, so that none is left running by an error.
+    let lines = processes.iter().map(|_| UnixStream::pair()).collect::<std::io::Result<Vec<_>>>().map_err(failed)?;
     std::thread::scope(|scope| {
-        let start = |process| Started::start(scope, process, mark);
-        let mut started = processes.into_iter().map(start).collect::<Result<Vec<_>>>()?;
+        let start = |(process, line)| Started::start(scope, process, line, mark);
+        let mut started: Vec<Started<'_>> = processes.into_iter().zip(lines).map(start).collect();
         while started.iter().any(Started::is_running) {
             if is_over() {
                 started.iter_mut().filter(|process| process.is_running()).for_each(Started::kill);
@@ -80,20 +82,25 @@ struct Started<'scope> {
 }
 
 impl<'scope> Started<'scope> {
-    fn start(scope: &'scope Scope<'scope, '_>, process: Traceable<'_>, mark: i32) -> Result<Self> {
-        let Traceable { mut command, spawn, core, spared } = process;
-        let (ours, theirs) = UnixStream::pair().map_err(|error| failed(&error))?;
-        let line = ours.try_clone().map_err(|error| failed(&error))?;
+    /// Starts a process that introduces itself to its tracer by a line.
+    fn start(
+        scope: &'scope Scope<'scope, '_>,
+        process: Traceable<'_>,
+        (ours, theirs): (UnixStream, UnixStream),
+        mark: i32,
+    ) -> Self {
+        let Traceable { mut command, spawn, spared } = process;
+        let line = Arc::new(ours);
+        let ours = Arc::clone(&line);
         // SAFETY: only system calls that are safe between fork and exec; no allocation.
         unsafe { command.pre_exec(move || ptrace::introduce(&theirs)) };
         let introduced = Arc::new(AtomicI32::new(0));
         let noted = Arc::clone(&introduced);
         let tracer = scope.spawn(move || {
-            if let Some(core) = core {
-                let _ = keep_on([core]);
-            }
             let Some(id) = ptrace::receive_introduction(&ours) else { return Ok(BTreeMap::new()) };
             noted.store(id.as_raw(), Relaxed);
+            // Each stop wakes this thread, which takes several times as long on another core.
+            let _ = keep_beside(id);
             let sections = Tracer::new(id, mark, spared.as_deref())
                 .and_then(|tracer| if ptrace::let_go(&ours) { tracer.run() } else { Err(Errno::EPIPE) });
             if sections.is_err() {
@@ -110,7 +117,7 @@ impl<'scope> Started<'scope> {
                 let _ = kill(Pid::from_raw(id), Signal::SIGKILL);
             }
         }
-        Ok(Self { tracer, introduced, spawned, is_killed: false })
+        Self { tracer, introduced, spawned, is_killed: false }
     }
 
     fn is_running(&self) -> bool {
@@ -130,12 +137,12 @@ impl<'scope> Started<'scope> {
         if let (Err(_), id @ 1..) = (&self.spawned, self.introduced.load(Relaxed)) {
             let _ = waitpid(Pid::from_raw(id), Some(WaitPidFlag::WNOHANG));
         }
-        let status = self.spawned?.wait().map_err(|error| failed(&error))?;
+        let status = self.spawned?.wait().map_err(failed)?;
         Ok(sections.map(|sections| Counted { status: (!self.is_killed).then_some(status), sections }))
     }
 }
 
-fn failed(error: &std::io::Error) -> Error {
+fn failed(error: impl std::fmt::Display) -> Error {
     Error::setup(format!("cannot talk to a traced process: {error}"))
 }
 
@@ -205,10 +212,6 @@ impl<'a> Tracer<'a> {
         }
         let [option, section, is_new, ..] = info.arguments;
         if info.number == libc::SYS_prctl.cast_unsigned() && option == u64::from(self.mark.cast_unsigned()) {
-            if self.section == 0 {
-                // Each stop wakes this thread, which takes several times as long on another core.
-                let _ = keep_beside(id);
-            }
             self.section = section;
             if section != 0 {
                 let calls = self.sections.entry(section).or_default();
@@ -239,7 +242,7 @@ mod tests {
     fn traceable(mut command: Command, argument: &str) -> Traceable<'static> {
         command.args(["-c", argument]);
         let spawn = |command: &mut Command| command.spawn().map_err(|error| Error::setup(error.to_string()));
-        Traceable { command, spawn: Box::new(spawn), core: None, spared: None }
+        Traceable { command, spawn: Box::new(spawn), spared: None }
     }
 
     fn count(script: &str, limit: Duration) -> Counted {

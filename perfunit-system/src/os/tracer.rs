@@ -131,7 +131,7 @@ impl<'scope> Started<'scope> {
         }
     }
 
-    /// Waits for the process, whose tracer has ended.
+    /// Waits for the process. Its tracer has ended.
     fn end(self) -> Result<std::result::Result<Counted, Errno>> {
         let sections = self.tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         if let (Err(_), id @ 1..) = (&self.spawned, self.introduced.load(Relaxed)) {

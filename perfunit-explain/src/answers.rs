@@ -43,23 +43,21 @@ pub fn questions(outcomes: &[Outcome], explain: Explain) -> Vec<Question> {
     }
 }
 
-/// Returns the questions of a run with `--explain auto`. Many tests mostly have few causes, so the slowest test of each
-/// cause comes first, and tests with quickly counted instructions before others.
+/// Returns the questions of a run with `--explain auto`. Many tests mostly have few causes, so a test of each cause comes
+/// first: of those that are explained about as quickly as the quickest one, the slowest. Further tests of a cause are
+/// explained only if they start no programs, because those take many seconds each.
 fn questions_of_run(outcomes: &[Outcome]) -> Vec<Question> {
     let slower = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Slower);
-    let asked = slower.filter_map(|outcome| Some((Question::about(outcome)?, outcome.why.as_ref())));
-    let (mut soon, mut late): (Vec<_>, Vec<_>) =
-        asked.partition(|(question, _)| by_instructions::ends_within(question, LEAST_UNASKED));
-    for questions in [&mut soon, &mut late] {
-        questions.sort_by(|(a, _), (b, _)| b.change.total_cmp(&a.change));
-    }
+    let mut asked: Vec<(Question, Option<&Why>)> =
+        slower.filter_map(|outcome| Some((Question::about(outcome)?, outcome.why.as_ref()))).collect();
+    sort_by_cost(&mut asked, |(question, _)| (question, question.change));
     let (mut first, mut others, mut causes) = (Vec::new(), Vec::new(), Vec::<&Why>::new());
-    for (question, why) in soon.into_iter().chain(late) {
-        if why.is_some_and(|why| causes.iter().any(|known| known.is_alike(why))) {
-            others.push(question);
-        } else {
+    for (question, why) in asked {
+        if !why.is_some_and(|why| causes.iter().any(|known| known.is_alike(why))) {
             first.push(question);
             causes.extend(why);
+        } else if question.starts == 0.0 {
+            others.push(question);
         }
     }
     first.extend(others);
@@ -68,8 +66,20 @@ fn questions_of_run(outcomes: &[Outcome]) -> Vec<Question> {
     first
 }
 
-/// Returns the questions about tests of which the system calls changed and the time did not, because they start programs. The
-/// largest change is first; what has one of these causes is left out.
+/// Sorts questions by the doublings of the least time that an explanation may take, and those of about the same time by size,
+/// the largest first.
+fn sort_by_cost<T>(asked: &mut [T], of: impl Fn(&T) -> (&Question, f64)) {
+    let doublings = |question: &Question| {
+        (by_instructions::usual_seconds(question) / LEAST_UNASKED.as_secs_f64()).log2().ceil().max(0.0)
+    };
+    asked.sort_by(|a, b| {
+        let ((a, of_a), (b, of_b)) = (of(a), of(b));
+        doublings(a).total_cmp(&doublings(b)).then(of_b.total_cmp(&of_a))
+    });
+}
+
+/// Returns the questions about tests of which the system calls changed and the time did not, because they start programs. What
+/// has one of these causes is left out.
 fn of_programs(outcomes: &[Outcome], causes: &[&Why]) -> Vec<Question> {
     if find_valgrind().is_none() {
         return Vec::new();
@@ -84,10 +94,10 @@ fn of_programs(outcomes: &[Outcome], causes: &[&Why]) -> Vec<Question> {
         !outcome.verdict.is_change() && !outcome.why.as_ref().is_some_and(is_known)
     };
     let open = outcomes.iter().filter(is_open);
-    let changed = open.filter_map(|outcome| Some((change(outcome)?, Question::about(outcome)?)));
-    let mut started: Vec<(f64, Question)> = changed.filter(|(_, question)| question.starts > 0.0).collect();
-    started.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    started.into_iter().map(|(_, question)| question).collect()
+    let changed = open.filter_map(|outcome| Some((Question::about(outcome)?, change(outcome)?)));
+    let mut started: Vec<(Question, f64)> = changed.filter(|(question, _)| question.starts > 0.0).collect();
+    sort_by_cost(&mut started, |(question, change)| (question, *change));
+    started.into_iter().map(|(question, _)| question).collect()
 }
 
 /// Explains outcomes as far as requested and returns the warnings for the user. An error here does not lose the
@@ -174,8 +184,8 @@ fn explain_by_time(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::ChangedFunction;
     use perfunit_model::samples::{measured, outcome};
+    use perfunit_model::{ChangedFunction, SelectedBecause};
 
     #[test]
     fn one_test_of_each_cause_is_explained_first_and_long_ones_last() {
@@ -196,5 +206,19 @@ mod tests {
         };
         assert_eq!(names(&outcomes), ["worst", "short", "alike"]);
         assert_eq!(names(&outcomes[..3]), ["worst", "long", "alike"]);
+    }
+
+    #[test]
+    fn of_tests_that_start_programs_the_quickest_of_each_cause_is_explained() {
+        let slower = |name: &str, ns: f64, change: f64| {
+            let changed = vec![ChangedFunction { name: "f".to_owned(), data: None }];
+            let why = Some(Why { path: Vec::new(), changed, others: Vec::new() });
+            let selected_because = Some(SelectedBecause::Unwatched { why: String::new() });
+            Outcome { why, selected_because, ..outcome(name, Verdict::Slower, Some(measured(ns, change))) }
+        };
+        let outcomes =
+            [slower("of_seconds", 1e9, 0.4), slower("quick", 5e6, 0.2), slower("as_quick_and_slower", 6e6, 0.3)];
+        let asked = questions(&outcomes, Explain::Auto);
+        assert_eq!(asked.iter().map(|question| &*question.test.name).collect::<Vec<_>>(), ["as_quick_and_slower"]);
     }
 }

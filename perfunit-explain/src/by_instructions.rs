@@ -59,7 +59,7 @@ pub fn can_end(question: &Question, inquiry: &Inquiry<'_>) -> bool {
     const LEAST: f64 = 10.0;
     let left = inquiry.unasked_until.map(|end| end.saturating_duration_since(Instant::now()));
     let least = LEAST * called_seconds(question) + starting_seconds(question);
-    least <= longest(question).as_secs_f64() && left.is_none_or(|left| ends_within(question, left))
+    least <= longest(question).as_secs_f64() && left.is_none_or(|left| usual_seconds(question) <= left.as_secs_f64())
 }
 
 /// Returns the longest run of a test's process in callgrind.
@@ -72,10 +72,10 @@ fn starting_seconds(question: &Question) -> f64 {
     calls_per_process(gauge(question)) as f64 * question.starts * VALGRIND_STARTS
 }
 
-/// Returns whether the processes of a test mostly end in this time.
-pub fn ends_within(question: &Question, left: Duration) -> bool {
+/// Returns the time that the processes of a test mostly take, s.
+pub fn usual_seconds(question: &Question) -> f64 {
     const MOSTLY: f64 = 50.0;
-    MOSTLY * called_seconds(question) + starting_seconds(question) <= left.as_secs_f64()
+    MOSTLY * called_seconds(question) + starting_seconds(question)
 }
 
 /// Returns the time of the calls of both processes without callgrind, in s.

@@ -6,7 +6,9 @@ mod sections;
 pub(super) use sections::plain_text;
 pub(super) use sections::{count_verdicts, coverage, stages, write_unreached};
 
-use super::figures::{Detail, Words, phrase, row, sort_by_change, status, within_bound, within_bounds};
+use super::figures::{
+    Detail, Words, phrase, row, sort_by_change, status, unexplained_reason, within_bound, within_bounds,
+};
 use super::sections::{Kind, Section, Sections};
 use super::terminal::{DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text, WARN, test_id};
 use super::{counts, metrics};
@@ -286,8 +288,7 @@ fn work_alone(run: &Run, screen: &mut Screen) {
             .and(", although its time changed by less than its threshold");
         screen.status("More work", WARN, &text);
         let explanation = outcome.explanation.iter().flat_map(|found| super::causes::lines(found, screen.glyphs()));
-        let first = explanation.take(1).collect::<Vec<_>>();
-        for line in first {
+        for line in explanation.take(1).chain(unexplained_reason(outcome)).collect::<Vec<_>>() {
             screen.below(INDENT, &Text::plain(line));
         }
     }

@@ -27,6 +27,8 @@ pub enum Gauge {
     Callgrind,
     /// The same instructions, with the function that executed each of them, and with callers and callees.
     CallGraph,
+    /// Instructions of the process and of the processes that it starts, as callgrind simulates them.
+    ProgramInstructions,
     /// Call graphs of the process and of the processes that it starts, with their system calls.
     ProgramGraphs,
 }
@@ -34,7 +36,12 @@ pub enum Gauge {
 impl Gauge {
     /// Returns whether the process runs in valgrind.
     pub fn is_callgrind(self) -> bool {
-        matches!(self, Gauge::Callgrind | Gauge::CallGraph | Gauge::ProgramGraphs)
+        matches!(self, Gauge::Callgrind | Gauge::CallGraph) || self.follows_programs()
+    }
+
+    /// Returns whether the processes that the test starts run in valgrind, too.
+    pub fn follows_programs(self) -> bool {
+        matches!(self, Gauge::ProgramInstructions | Gauge::ProgramGraphs)
     }
 
     /// Returns whether the readings hardly depend on the core and its load, so that both versions can have cores of their own.
@@ -53,7 +60,7 @@ impl Gauge {
     /// callgrind the first later call is not read.
     pub fn settling_calls(self) -> u32 {
         match self {
-            Gauge::SystemCalls | Gauge::ProgramGraphs => 0,
+            Gauge::SystemCalls | Gauge::ProgramInstructions | Gauge::ProgramGraphs => 0,
             _ => 2,
         }
     }
@@ -71,8 +78,10 @@ impl Gauge {
 const CALL_GRAPH: [&str; 5] =
     ["--dump-instr=yes", "--dump-line=no", "--collect-jumps=yes", "--demangle=no", "--separate-callers=3"];
 
-/// Options with which callgrind follows started processes and counts system calls and the time in them.
-const PROGRAM_GRAPHS: [&str; 2] = ["--trace-children=yes", "--collect-systime=nsec"];
+/// Option with which callgrind counts system calls and the time in them.
+const SYSTEM_TIME: &str = "--collect-systime=nsec";
+/// Option with which valgrind follows started processes.
+const FOLLOW: &str = "--trace-children=yes";
 
 /// Files that the gauges need.
 #[derive(Debug, Default)]
@@ -103,7 +112,10 @@ impl Gauges {
             command.args(CALL_GRAPH);
         }
         if gauge == Some(Gauge::ProgramGraphs) {
-            command.args(PROGRAM_GRAPHS);
+            command.arg(SYSTEM_TIME);
+        }
+        if gauge.is_some_and(Gauge::follows_programs) {
+            command.arg(FOLLOW);
             // valgrind replaces `%p` by the process ID.
             out.push(".%p");
         }
@@ -135,23 +147,27 @@ impl Gauges {
         self.folder.join(format!("{side}.{}", call + 2))
     }
 
-    /// Returns the files that callgrind wrote for a side's processes with [`Gauge::ProgramGraphs`], with the time of
-    /// each.
+    /// Returns the files that callgrind wrote for a side's processes where these follow programs, with the time of each.
     pub fn graphs(&self, side: Side) -> std::io::Result<Graphs> {
         let mut graphs = Graphs::default();
+        let (mut test, mut ended) = (String::new(), Vec::new());
         for entry in std::fs::read_dir(&self.folder)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let numbers: Vec<&str> = name.split('.').collect();
             let file = (entry.metadata()?.modified()?, entry.path());
             match numbers[..] {
-                [of, _, part] if of == side.to_string() => {
+                [of, process, part] if of == side.to_string() => {
+                    process.clone_into(&mut test);
                     part.parse().ok().and_then(|part| graphs.parts.insert(part, file));
                 }
-                [of, _] if of == side.to_string() => graphs.ended.push(file),
+                [of, process] if of == side.to_string() => ended.push((process.to_owned(), file)),
                 _ => {}
             }
         }
+        // The process that runs the test may end within a tick of the clock after its last call.
+        ended.retain(|(process, _)| *process != test);
+        graphs.ended = ended.into_iter().map(|(_, file)| file).collect();
         Ok(graphs)
     }
 
@@ -175,6 +191,11 @@ pub struct Graphs {
 }
 
 impl Graphs {
+    /// Returns the file of the empty call.
+    pub fn of_nothing(&self) -> Option<&Path> {
+        self.parts.get(&2).map(|(_, path)| path.as_path())
+    }
+
     /// Returns the file of a call, and the files of the processes that ended during that call.
     pub fn of_call(&self, call: usize) -> Option<(&Path, Vec<&Path>)> {
         let part = |call: usize| self.parts.get(&(call + 2));
@@ -224,6 +245,19 @@ mod tests {
         assert_eq!(program(Some(Gauge::Processor)), "/d/test");
         assert_eq!(program(None), "/d/test");
     }
+
+    #[test]
+    fn the_end_of_the_test_itself_belongs_to_no_call() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["base.10.2", "base.10.3", "base.11", "base.10", "head.12"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let graphs = Gauges::new(None, None, folder.path().to_owned()).graphs(Side::Base).unwrap();
+        let name = |path: &Path| path.file_name().unwrap().to_owned();
+        let ended: Vec<OsString> = graphs.ended.iter().map(|(_, path)| name(path)).collect();
+        assert_eq!((ended, graphs.of_nothing().map(name)), (vec!["base.11".into()], Some("base.10.2".into())));
+    }
+
     #[test]
     fn processes_belong_to_the_call_in_which_they_ended() {
         let at = |ms: u64, name: &str| (SystemTime::UNIX_EPOCH + std::time::Duration::from_millis(ms), name.into());

@@ -351,7 +351,7 @@ fn meter_flags(gauge: Gauge, later: u64) -> u32 {
         Gauge::Heap | Gauge::Kernel => 0,
         Gauge::Processor => INSTRUCTIONS,
         Gauge::SystemCalls => SYSTEM_CALLS,
-        Gauge::Callgrind | Gauge::CallGraph | Gauge::ProgramGraphs => CALLGRIND,
+        Gauge::Callgrind | Gauge::CallGraph | Gauge::ProgramInstructions | Gauge::ProgramGraphs => CALLGRIND,
     };
     METER | gauge | if later == 0 { COLD } else { 0 }
 }

@@ -23,12 +23,18 @@ use perfunit_runtime::page::{FIRST, NOTHING, heap, reading, state};
 use perfunit_system::interrupt;
 use perfunit_system::os::SystemCalls;
 use std::io::ErrorKind;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Number of later calls that are read: enough to show whether they differ.
 const LATER: u64 = 5;
 /// Number of later calls that are read in callgrind.
 const LATER_IN_CALLGRIND: u64 = 4;
+/// The same where started programs run in callgrind, too. The first of these calls is not read: its end separates the
+/// processes that the calls before it started.
+const LATER_WITH_PROGRAMS: u64 = 3;
+/// Longest run of a process in callgrind whose programs run there, too: valgrind takes most of a second to start each of them.
+const LONGEST_WITH_PROGRAMS: Duration = Duration::from_mins(2);
 /// Number of later calls in which system calls are counted.
 const LATER_TRACED: u64 = 3;
 /// Approximate factor by which the tracer slows down a call.
@@ -99,8 +105,13 @@ pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastran
     match metering.instructions {
         Instructions::Auto => {}
         Instructions::Callgrind => {
-            pass.later = pass.later.min(LATER_IN_CALLGRIND);
-            metrics.extend(pass.gauge(Gauge::Callgrind, ns, random)?);
+            let (gauge, later) = if settled.starts_processes {
+                (Gauge::ProgramInstructions, LATER_WITH_PROGRAMS)
+            } else {
+                (Gauge::Callgrind, LATER_IN_CALLGRIND)
+            };
+            pass.later = pass.later.min(later);
+            metrics.extend(pass.gauge(gauge, ns, random)?);
         }
         Instructions::Never => {
             metrics.insert(Metric::Instructions, Err(NotMetered::SwitchedOff));
@@ -211,17 +222,22 @@ impl Pass<'_> {
                     Err(why) => *counted = Err(why),
                 }
             }
+            // More readings show what is certain among counts that vary.
+            let is_open = |verdict: MetricVerdict| {
+                verdict.is_change() || verdict == MetricVerdict::Varies && gauge == Gauge::ProgramInstructions
+            };
             let differs = wanted.iter().zip(&counted).any(|((metric, _), counted)| {
                 let verdict = counted.as_ref().ok().and_then(|counted| judge(*metric, counted));
-                verdict.is_some_and(MetricVerdict::is_change)
+                verdict.is_some_and(is_open)
             });
+            let differs = differs || system_calls::may_differ(&traced);
             if gauge == Gauge::Callgrind || !(differs || self.later == 0) {
                 break;
             }
         }
         let metered = |((metric, _), counted): ((Metric, usize), std::result::Result<Counterparts, NotMetered>)| {
             let metered = counted.and_then(|counted| self.judge_metric(metric, &counted));
-            (metric, metered.map(|metered| Metered { names: system_calls::differing(&traced), ..metered }))
+            (metric, metered.map(|metered| by_kinds(metered, metric, &traced)))
         };
         Ok(wanted.into_iter().zip(counted).map(metered).collect())
     }
@@ -233,8 +249,12 @@ impl Pass<'_> {
         let at_once = if gauge.suits_any_core() { self.trial.bench.all_cores().clamp(1, 2) } else { 1 };
         let seconds = slower * ns / 1e9 * (2 * calls) as f64 / at_once as f64;
         // A request for callgrind implies patience: callgrind may take as much time as the pairs.
-        let share = if gauge == Gauge::Callgrind { 1.0 / CALLGRIND_SLOWS_DOWN } else { SHARE_OF_BUDGET };
-        seconds > share * self.trial.config.per_test_budget.as_secs_f64()
+        let longest = match gauge {
+            Gauge::ProgramInstructions => LONGEST_WITH_PROGRAMS.as_secs_f64() / CALLGRIND_SLOWS_DOWN,
+            Gauge::Callgrind => self.trial.config.per_test_budget.as_secs_f64() / CALLGRIND_SLOWS_DOWN,
+            _ => self.trial.config.per_test_budget.as_secs_f64() * SHARE_OF_BUDGET,
+        };
+        seconds > longest
     }
 
     /// Returns the reason why a gauge cannot be read, as far as known beforehand.
@@ -269,8 +289,8 @@ impl Pass<'_> {
         random: &mut fastrand::Rng,
     ) -> Result<Sides<std::result::Result<Readings, NotMetered>>> {
         let pads = self.settled.draw(random);
-        let is_traced = gauge == Gauge::SystemCalls && round == Round::First && self.trial.bench.all_cores() > 1;
-        if gauge.can_be_forked() || is_traced {
+        let suits = gauge.is_callgrind() || gauge == Gauge::SystemCalls && round == Round::First;
+        if gauge.can_be_forked() || suits && self.trial.bench.all_cores() > 1 {
             let _cores = gauge.is_callgrind().then(|| self.trial.bench.use_all_cores());
             let end = self.run(Task::MeterBoth(gauge, self.later), gauge, pads)?;
             // Some tests fail alongside another process of the same test, for example tests that open a port.
@@ -290,7 +310,7 @@ impl Pass<'_> {
 
     fn run(&self, task: Task, gauge: Gauge, pads: Pads) -> Result<PairEnd> {
         let _span = tracing::debug_span!("reading", ?gauge).entered();
-        if gauge == Gauge::Callgrind {
+        if gauge.is_callgrind() {
             self.trial.bench.gauges.clear()?;
         }
         pair::run(self.trial.bench, &self.trial.programs, task, pads, self.limit(gauge))
@@ -312,24 +332,45 @@ impl Pass<'_> {
             return Err(Stop::Because(NotMetered::Failed(end.failure())));
         }
         let mut readings = end.readings.clone();
-        if gauge == Gauge::Callgrind {
-            for (at, call) in readings.calls.iter_mut().enumerate() {
-                let part = self.trial.bench.gauges.part(side, at);
-                let Some(instructions) = std::fs::read_to_string(&part).ok().as_deref().and_then(total) else {
-                    return Err(Stop::Because(NotMetered::NoCounts));
-                };
+        if gauge.is_callgrind() {
+            let counts = self.counts(side, gauge, readings.calls.len());
+            let counts = counts.ok_or(Stop::Because(NotMetered::NoCounts))?;
+            for (call, instructions) in readings.calls.iter_mut().zip(counts) {
                 call[reading::INSTRUCTIONS] = instructions;
+            }
+            if gauge.follows_programs() && readings.calls.len() > FIRST + 2 {
+                readings.calls.remove(FIRST + 1);
             }
         }
         Ok(readings)
     }
 
+    /// Returns the instructions of each reading, as callgrind wrote them.
+    fn counts(&self, side: Side, gauge: Gauge, readings: usize) -> Option<Vec<u64>> {
+        let gauges = &self.trial.bench.gauges;
+        let count = |path: &Path| std::fs::read_to_string(path).ok().as_deref().and_then(total);
+        if !gauge.follows_programs() {
+            return (0..readings).map(|at| count(&gauges.part(side, at))).collect();
+        }
+        let graphs = gauges.graphs(side).ok()?;
+        let of_call = |at: usize| {
+            if at == NOTHING {
+                return count(graphs.of_nothing()?);
+            }
+            let (test, started) = graphs.of_call(at)?;
+            let (test, started) = (count(test)?, started.into_iter().map(count).collect::<Option<Vec<u64>>>()?);
+            tracing::debug!(%side, test, ?started, "instructions");
+            Some(test + started.iter().sum::<u64>())
+        };
+        (0..readings).map(of_call).collect()
+    }
+
     /// Returns the time limit: callgrind is slow, mostly before the test begins.
     fn limit(&self, gauge: Gauge) -> Duration {
-        if gauge == Gauge::Callgrind {
-            self.trial.config.timeout.max(self.trial.config.per_test_budget)
-        } else {
-            self.trial.config.timeout
+        match gauge {
+            Gauge::Callgrind => self.trial.config.timeout.max(self.trial.config.per_test_budget),
+            Gauge::ProgramInstructions => LONGEST_WITH_PROGRAMS,
+            _ => self.trial.config.timeout,
         }
     }
 
@@ -368,9 +409,20 @@ fn metrics_of(gauge: Gauge) -> Vec<(Metric, usize)> {
         Gauge::Kernel => OF_KERNEL.to_vec(),
         Gauge::Processor => [&OF_KERNEL[..], &OF_PROCESSOR].concat(),
         Gauge::SystemCalls => OF_TRACER.to_vec(),
-        Gauge::Callgrind => OF_PROCESSOR.to_vec(),
+        Gauge::Callgrind | Gauge::ProgramInstructions => OF_PROCESSOR.to_vec(),
         Gauge::CallGraph | Gauge::ProgramGraphs => Vec::new(),
     }
+}
+
+/// Adds the system calls that differ in each run to what all calls together show.
+fn by_kinds(metered: Metered, metric: Metric, traced: &Sides<Vec<SystemCalls>>) -> Metered {
+    if metric != Metric::SystemCalls {
+        return metered;
+    }
+    let names = system_calls::differing(traced);
+    let sum = metered.readings.as_ref().map(|readings| readings.value);
+    let verdict = system_calls::verdict(&rule(metric), metered.verdict, sum, &names);
+    Metered { names, verdict, ..metered }
 }
 
 fn judge(metric: Metric, counted: &Counterparts) -> Option<MetricVerdict> {

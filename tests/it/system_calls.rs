@@ -28,9 +28,12 @@ fn library(project: &Project, look: &str) {
         .write("src/lib.rs", format!("pub fn look() -> usize {{\n    (0..40).filter(|_| {look}).count()\n}}\n{tests}"));
 }
 
+fn test<'a>(document: &'a Value, name: &str) -> &'a Value {
+    document["tests"].as_array().unwrap().iter().find(|test| test["name"] == name).unwrap()
+}
+
 fn calls<'a>(document: &'a Value, name: &str) -> &'a Value {
-    let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == name).unwrap();
-    &test["metrics"]["syscalls"]
+    &test(document, name)["metrics"]["syscalls"]
 }
 
 #[test]
@@ -38,7 +41,8 @@ fn system_calls_that_a_change_adds_are_counted() {
     let project = project();
     library(&project, "std::fs::metadata(\".\").is_ok() && std::fs::metadata(\".\").is_ok()");
     project.commit("head");
-    let run = project.diff(&["--metric", "syscalls", "--explain", "never"]).expect(100);
+    let counted = ["--metric", "syscalls,instructions", "--instructions", "callgrind"];
+    let run = project.diff(&[&counted[..], &["--explain", "never"]].concat()).expect(100);
     let document = run.json();
     if calls(&document, "starts_the_program")["unavailable"]["kind"] == "not-traced" {
         return crate::support::skipped("this system does not let the tool trace processes");
@@ -53,6 +57,11 @@ fn system_calls_that_a_change_adds_are_counted() {
         assert_eq!(of("head") - of("base"), 40);
     }
     assert_eq!(calls(&document, "tests::looks")["base"]["value"], 40.0);
+    if crate::instructions::has_valgrind() {
+        // The test itself does the same work, the program that it starts does more.
+        let instructions = &test(&document, "starts_the_program")["metrics"]["instructions"];
+        assert_eq!(instructions["verdict"], "more", "{document:#}");
+    }
     let report = project.perfunit(["report"]).stdout;
     assert!(report.contains("system calls 40 → 80 (+100.0 %; "), "{report}");
 }

@@ -26,7 +26,7 @@ pub struct MeasuringArguments {
     pub metric: Vec<Metric>,
     /// How to count instructions [default: auto].
     ///
-    /// Uses the processor's counter if it is available, otherwise callgrind, which is slow and needs valgrind.
+    /// callgrind is slow and needs valgrind, but counts in virtual machines, which mostly have no counter, too.
     #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
     pub instructions: Option<Instructions>,
     /// Timeout for each measured process [default: 10s].

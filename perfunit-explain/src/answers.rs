@@ -7,6 +7,7 @@ use perfunit_measure::find_valgrind;
 use perfunit_model::error::Result;
 use perfunit_model::{Engine, Explain, Metric, Mode, Outcome, Unexplained, Verdict, Warning, Why};
 use perfunit_system::interrupt;
+use std::time::{Duration, Instant};
 
 /// Number of tests that are explained without a request.
 const MOST_UNASKED: usize = 3;
@@ -27,8 +28,8 @@ fn without_question(outcome: &Outcome, explain: Explain) -> Option<Unexplained> 
     })
 }
 
-/// Returns the questions that outcomes raise.
-pub fn questions(outcomes: &[Outcome], explain: Explain) -> Vec<Question> {
+/// Returns the questions that outcomes raise, with this time `left` for explanations without a request.
+pub fn questions(outcomes: &[Outcome], explain: Explain, left: Duration) -> Vec<Question> {
     let of = |verdicts: &[Verdict]| {
         let raised = outcomes.iter().filter(|outcome| verdicts.contains(&outcome.verdict));
         raised.filter_map(Question::about).collect::<Vec<_>>()
@@ -39,14 +40,14 @@ pub fn questions(outcomes: &[Outcome], explain: Explain) -> Vec<Question> {
             let changed = of(&[Verdict::Slower, Verdict::Faster]);
             changed.into_iter().chain(of_programs(outcomes, &[])).collect()
         }
-        Explain::Auto => questions_of_run(outcomes),
+        Explain::Auto => questions_of_run(outcomes, left),
     }
 }
 
 /// Returns the questions of a run with `--explain auto`. Many tests mostly have few causes, so a test of each cause comes
 /// first: of those that are explained about as quickly as the quickest one, the slowest. Further tests of a cause are
 /// explained only if they start no programs, because those take many seconds each.
-fn questions_of_run(outcomes: &[Outcome]) -> Vec<Question> {
+fn questions_of_run(outcomes: &[Outcome], left: Duration) -> Vec<Question> {
     let slower = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Slower);
     let mut asked: Vec<(Question, Option<&Why>)> =
         slower.filter_map(|outcome| Some((Question::about(outcome)?, outcome.why.as_ref()))).collect();
@@ -61,7 +62,8 @@ fn questions_of_run(outcomes: &[Outcome]) -> Vec<Question> {
         }
     }
     first.extend(others);
-    first.extend(of_programs(outcomes, &causes).into_iter().take(1));
+    let fits = |question: &Question| by_instructions::usual_seconds(question) <= left.as_secs_f64();
+    first.extend(of_programs(outcomes, &causes).into_iter().find(fits));
     first.truncate(MOST_UNASKED);
     first
 }
@@ -105,7 +107,8 @@ fn of_programs(outcomes: &[Outcome], causes: &[&Why]) -> Vec<Question> {
 pub fn explain_outcomes(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, outcomes: &mut [Outcome]) -> Vec<Warning> {
     let _span = tracing::info_span!("explain").entered();
     let asked = inquiry.explaining.explain;
-    let mut answers = match explain(builder, inquiry, &questions(outcomes, asked)) {
+    let left = inquiry.end().map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
+    let mut answers = match explain(builder, inquiry, &questions(outcomes, asked, left)) {
         Ok(answers) => answers,
         Err(error) => {
             let why = error.to_string().lines().next().unwrap_or_default().to_owned();
@@ -202,7 +205,7 @@ mod tests {
             slower("least", 1e3, 0.05, "g"),
         ];
         let names = |outcomes: &[Outcome]| {
-            questions(outcomes, Explain::Auto).into_iter().map(|question| question.test.name).collect::<Vec<_>>()
+            questions(outcomes, Explain::Auto, Duration::MAX).into_iter().map(|question| question.test.name).collect::<Vec<_>>()
         };
         assert_eq!(names(&outcomes), ["worst", "short", "alike"]);
         assert_eq!(names(&outcomes[..3]), ["worst", "long", "alike"]);
@@ -218,7 +221,7 @@ mod tests {
         };
         let outcomes =
             [slower("of_seconds", 1e9, 0.4), slower("quick", 5e6, 0.2), slower("as_quick_and_slower", 6e6, 0.3)];
-        let asked = questions(&outcomes, Explain::Auto);
+        let asked = questions(&outcomes, Explain::Auto, Duration::MAX);
         assert_eq!(asked.iter().map(|question| &*question.test.name).collect::<Vec<_>>(), ["as_quick_and_slower"]);
     }
 }

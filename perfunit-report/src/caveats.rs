@@ -1,6 +1,7 @@
 //! Caveats: the limits of the figures of a run.
 
 use super::counts::count_measured;
+use super::metrics::small_changes_of_calls;
 use perfunit_model::format::{count, one_line, threshold};
 use perfunit_model::{NoLayout, Reason, Run, Verdict, Warning};
 use std::collections::BTreeMap;
@@ -40,7 +41,7 @@ fn describe_interruption(run: &Run) -> String {
     format!("stopped after {done} of {}", count(planned, "test"))
 }
 
-/// Returns notes on what limits the figures.
+/// Returns notes on what limits the figures, and on what is too small for a row.
 pub fn notes(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     if count_measured(run) == 0 {
@@ -66,6 +67,7 @@ pub fn notes(run: &Run) -> Vec<String> {
         notes.extend(within_reach_of_layout(run));
     }
     notes.extend(unknown_gates(run));
+    notes.extend(small_changes_of_calls(&run.outcomes));
     if !run.environment.paired_address_space {
         let layouts = &run.environment.layouts;
         let fixed = layouts.values().filter(|state| state.as_ref().is_ok_and(|layout| layout.fixed_addresses)).count();

@@ -189,6 +189,43 @@ fn names(metered: &Metered, glyphs: Glyphs) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join(", "))
 }
 
+/// Describes the system calls that a change certainly adds or saves where they are few beside all calls of a test, by kind,
+/// those of most tests first: `system calls changed by less than 1 %: statx +1 in 5 tests`.
+pub(super) fn small_changes_of_calls(outcomes: &[Outcome]) -> Option<String> {
+    let calls = outcomes.iter().filter_map(|outcome| outcome.metrics.get(&Metric::SystemCalls)?.as_ref().ok());
+    let small = calls.filter(|calls| !calls.verdict.is_change());
+    let mut kinds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut limit = 0.0_f64;
+    for calls in small.filter(|calls| !calls.names.is_empty()) {
+        limit = limit.max(calls.threshold);
+        for NamedCount { name, counts } in &calls.names {
+            kinds.entry(name).or_default().push(counts.head - counts.base);
+        }
+    }
+    let mut kinds: Vec<(&str, Vec<f64>)> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, differences)| std::cmp::Reverse(differences.len()));
+    let shown = kinds.iter().take(NAMES).map(|(name, differences)| {
+        let (least, most) = range(differences);
+        let upto = if least.total_cmp(&most).is_eq() { String::new() } else { format!(" to {}", signed(most)) };
+        format!("{name} {}{upto} in {}", signed(least), format::count(differences.len(), "test"))
+    });
+    let more = (kinds.len() > NAMES).then(|| "...".to_owned());
+    let shown = join(&shown.chain(more).collect::<Vec<_>>())?;
+    Some(format!("system calls changed by less than {}: {shown}", format::threshold(limit)))
+}
+
+/// Returns the least and the largest value.
+fn range(values: &[f64]) -> (f64, f64) {
+    let fold = |of: fn(f64, f64) -> f64| values.iter().copied().reduce(of).unwrap_or_default();
+    (fold(f64::min), fold(f64::max))
+}
+
+/// Formats a difference of counts with its sign.
+fn signed(difference: f64) -> String {
+    let sign = if difference < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", format::large_count(difference.abs()))
+}
+
 /// Formats a figure in its unit: `12`, `1.23 M`, `1.2 KiB`, `5.1 µs`.
 pub(super) fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
     match unit {
@@ -489,6 +526,30 @@ mod tests {
         assert_eq!(changed_metrics(&counted, &[], Glyphs::Ascii).as_deref(), Some(expected));
         let json = serde_json::to_value(metrics(&counted.metrics)).unwrap();
         assert_eq!(json["syscalls"]["names"][0], json!({"name": "newfstatat", "base": 812.0, "head": 406.0}));
+    }
+
+    #[test]
+    fn few_calls_more_are_told_by_kind() {
+        let of = |verdict, kinds: &[(&str, f64)]| {
+            let named = |(name, more): &(&str, f64)| NamedCount {
+                name: (*name).to_owned(),
+                counts: Sides { base: 12.0, head: 12.0 + more },
+            };
+            let calls = Metered { names: kinds.iter().map(named).collect(), ..metered(verdict, 430.0, 431.0) };
+            let mut counted = outcome("a", Verdict::Same, None);
+            counted.metrics.insert(Metric::SystemCalls, Ok(calls));
+            counted
+        };
+        let below = MetricVerdict::ChangedBelowThreshold;
+        let outcomes = [
+            of(below, &[("statx", 1.0), ("brk", -1.0)]),
+            of(MetricVerdict::Varies, &[("statx", 3.0)]),
+            of(MetricVerdict::More, &[("futex", 90.0)]),
+            of(MetricVerdict::Same, &[]),
+        ];
+        let expected = "system calls changed by less than 1 %: statx +1 to +3 in 2 tests, brk -1 in 1 test";
+        assert_eq!(small_changes_of_calls(&outcomes).as_deref(), Some(expected));
+        assert_eq!(small_changes_of_calls(&outcomes[2..]), None);
     }
 
     #[test]

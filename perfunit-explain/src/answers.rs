@@ -205,7 +205,10 @@ mod tests {
             slower("least", 1e3, 0.05, "g"),
         ];
         let names = |outcomes: &[Outcome]| {
-            questions(outcomes, Explain::Auto, Duration::MAX).into_iter().map(|question| question.test.name).collect::<Vec<_>>()
+            questions(outcomes, Explain::Auto, Duration::MAX)
+                .into_iter()
+                .map(|question| question.test.name)
+                .collect::<Vec<_>>()
         };
         assert_eq!(names(&outcomes), ["worst", "short", "alike"]);
         assert_eq!(names(&outcomes[..3]), ["worst", "long", "alike"]);

@@ -97,7 +97,7 @@ fn a_program_is_compared_by_its_own_time() {
     let [work, calm, nap] = ["work", "calm", "nap"].map(|name| program(starts, name));
     assert_eq!((&work["starts"]["base"], &work["starts"]["head"]), (&2.0.into(), &2.0.into()));
     assert_eq!((&calm["starts"]["base"], &nap["starts"]["head"]), (&1.0.into(), &1.0.into()));
-    assert_eq!((verdict(work), verdict(nap)), ("more", "more"));
+    assert_eq!((verdict(work), verdict(nap)), ("more", "more"), "{starts:#}");
     assert!(!["more", "less"].contains(&verdict(calm)), "{calm:#}");
     // A program that sleeps is not judged by its CPU time.
     assert_eq!(nap["decides"], "time");

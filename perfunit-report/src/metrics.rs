@@ -189,8 +189,8 @@ fn names(metered: &Metered, glyphs: Glyphs) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join(", "))
 }
 
-/// Describes the system calls that a change adds or saves where they are few beside all calls of a test, by kind, the most frequent ones
-/// first: `system calls changed by less than 1 %: statx +1 in 5 tests`. A kind that one of many tests shows may be chance: its
+/// Describes the system calls that a change adds or saves where they are few beside all calls of a test, by kind, those of most
+/// tests first: `system calls changed by less than 1 %: statx +1 in 5 tests`. A kind that one of many tests shows may be chance:
 /// threads may need more memory in all runs of a version.
 pub(super) fn small_changes_of_calls(outcomes: &[Outcome]) -> Option<String> {
     let counted: Vec<&Metered> =

@@ -95,7 +95,7 @@ fn tests_see_the_cores_that_they_would_have_without_the_tool() {
     let nproc = String::from_utf8(Command::new("nproc").output().unwrap().stdout).unwrap();
     let mut command = Project::tool(project.path());
     command.env("OUTSIDE_PARALLELISM", parallelism).env("OUTSIDE_NPROC", nproc.trim());
-    command.args(["diff", "HEAD~1", "--message-format", "json", "--explain", "never", "--per-test-budget", "2s"]);
+    command.args(["diff", "HEAD~1", "--message-format", "json", "--explain", "never", "--per-test-budget", "1s"]);
     let document = Run::of(command).expect(100).json();
     let tests = document["tests"].as_array().unwrap();
     let of_cores: Vec<_> = tests.iter().filter(|test| test["name"].as_str().unwrap().starts_with("cores::")).collect();

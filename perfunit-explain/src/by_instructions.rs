@@ -16,7 +16,8 @@ use perfunit_build::{
 };
 use perfunit_decide::{ExactRule, exact};
 use perfunit_measure::{
-    Bench, CallProfiles, Config, Gauge, Gauges, Recorded, Subject, calls_per_process, find_valgrind, profiles,
+    Bench, CallProfiles, Config, Gauge, Gauges, LONGEST_WITH_PROGRAMS, Recorded, Subject, calls_per_process,
+    find_valgrind, profiles,
 };
 use perfunit_model::error::{Error, Result, Stop, Tried, apart};
 use perfunit_model::{
@@ -38,8 +39,6 @@ use std::time::{Duration, Instant};
 
 /// Longest run of a process in callgrind, unless it starts programs.
 const LONGEST: Duration = Duration::from_secs(20);
-/// The same of a process that starts programs. They may start others, and valgrind takes most of a second to start one.
-const LONGEST_WITH_PROGRAMS: Duration = Duration::from_mins(2);
 /// Time in which valgrind starts a process on a quiet machine, s.
 const VALGRIND_STARTS: f64 = 0.7;
 

@@ -7,9 +7,10 @@ use perfunit_runtime::page::{METER_VARIABLE, PRELOAD_VARIABLE};
 use perfunit_system::fs;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Kind of figures that a process counts. A process counts only one kind, because each kind changes the figures of
 /// the other kinds.
@@ -71,6 +72,10 @@ impl Gauge {
         matches!(self, Gauge::Heap | Gauge::Callgrind | Gauge::CallGraph)
     }
 }
+
+/// Longest run of a process in callgrind whose programs run there, too. They may start others, and valgrind takes most of a
+/// second to start one.
+pub const LONGEST_WITH_PROGRAMS: Duration = Duration::from_mins(2);
 
 /// Options with which callgrind separates instructions, jumps and callers. A function's figures are separate for its
 /// last three callers: more would cost memory, and without callers, two calls from different places could not be
@@ -143,12 +148,23 @@ impl Gauges {
 
     /// Returns the file that callgrind wrote for a call of a side's process: parts are numbered from 1, and the empty
     /// call was read twice.
-    pub fn part(&self, side: Side, call: usize) -> PathBuf {
+    fn part(&self, side: Side, call: usize) -> PathBuf {
         self.folder.join(format!("{side}.{}", call + 2))
     }
 
+    /// Returns the files that callgrind wrote for these calls of a side's process.
+    pub fn files(&self, side: Side, gauge: Gauge, calls: Range<usize>) -> std::io::Result<Vec<CallFiles>> {
+        if !gauge.follows_programs() {
+            let alone = |call| CallFiles { test: self.part(side, call), started: Vec::new() };
+            return Ok(calls.map(alone).collect());
+        }
+        let graphs = self.graphs(side)?;
+        let of_call = |call| graphs.of_call(call).ok_or_else(|| std::io::ErrorKind::NotFound.into());
+        calls.map(of_call).collect()
+    }
+
     /// Returns the files that callgrind wrote for a side's processes where these follow programs, with the time of each.
-    pub fn graphs(&self, side: Side) -> std::io::Result<Graphs> {
+    fn graphs(&self, side: Side) -> std::io::Result<Graphs> {
         let mut graphs = Graphs::default();
         let (mut test, mut ended) = (String::new(), Vec::new());
         for entry in std::fs::read_dir(&self.folder)? {
@@ -181,9 +197,18 @@ impl Gauges {
 /// A file with the time at which it was written.
 type Written = (SystemTime, PathBuf);
 
+/// Files with the counts of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CallFiles {
+    /// That of the process that runs the test.
+    pub test: PathBuf,
+    /// Those of the processes that ended during the call.
+    pub started: Vec<PathBuf>,
+}
+
 /// Files with the counts of a side's processes.
 #[derive(Debug, Default)]
-pub struct Graphs {
+struct Graphs {
     /// Parts of the process that runs the test, by number.
     parts: BTreeMap<usize, Written>,
     /// Files that processes wrote at their end.
@@ -191,17 +216,11 @@ pub struct Graphs {
 }
 
 impl Graphs {
-    /// Returns the file of the empty call.
-    pub fn of_nothing(&self) -> Option<&Path> {
-        self.parts.get(&2).map(|(_, path)| path.as_path())
-    }
-
-    /// Returns the file of a call, and the files of the processes that ended during that call.
-    pub fn of_call(&self, call: usize) -> Option<(&Path, Vec<&Path>)> {
-        let part = |call: usize| self.parts.get(&(call + 2));
-        let ((began, _), (end, path)) = (part(call.checked_sub(1)?)?, part(call)?);
+    /// Returns the files of a call: the part before its own one ends when the call begins.
+    fn of_call(&self, call: usize) -> Option<CallFiles> {
+        let ((began, _), (end, test)) = (self.parts.get(&(call + 1))?, self.parts.get(&(call + 2))?);
         let of_call = self.ended.iter().filter(|(at, _)| began < at && at <= end);
-        Some((path, of_call.map(|(_, path)| path.as_path()).collect()))
+        Some(CallFiles { test: test.clone(), started: of_call.map(|(_, path)| path.clone()).collect() })
     }
 }
 
@@ -253,9 +272,9 @@ mod tests {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         let graphs = Gauges::new(None, None, folder.path().to_owned()).graphs(Side::Base).unwrap();
-        let name = |path: &Path| path.file_name().unwrap().to_owned();
-        let ended: Vec<OsString> = graphs.ended.iter().map(|(_, path)| name(path)).collect();
-        assert_eq!((ended, graphs.of_nothing().map(name)), (vec!["base.11".into()], Some("base.10.2".into())));
+        let ended: Vec<&Path> = graphs.ended.iter().map(|(_, path)| path.as_path()).collect();
+        assert_eq!(ended, [folder.path().join("base.11")]);
+        assert_eq!(graphs.parts[&2].1, folder.path().join("base.10.2"));
     }
 
     #[test]
@@ -265,9 +284,11 @@ mod tests {
             parts: BTreeMap::from([(3, at(100, "first")), (4, at(200, "second")), (5, at(300, "third"))]),
             ended: vec![at(100, "a"), at(150, "b"), at(200, "c"), at(310, "d")],
         };
-        let of_call = |call| graphs.of_call(call);
-        assert_eq!(of_call(2), Some((Path::new("second"), vec![Path::new("b"), Path::new("c")])));
-        assert_eq!(of_call(3), Some((Path::new("third"), Vec::new())));
-        assert_eq!(of_call(4), None);
+        let files = |test: &str, started: &[&str]| {
+            Some(CallFiles { test: test.into(), started: started.iter().map(PathBuf::from).collect() })
+        };
+        assert_eq!(graphs.of_call(2), files("second", &["b", "c"]));
+        assert_eq!(graphs.of_call(3), files("third", &[]));
+        assert_eq!(graphs.of_call(4), None);
     }
 }

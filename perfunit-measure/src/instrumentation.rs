@@ -3,7 +3,7 @@
 
 use super::bench::{Bench, Config};
 use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
-use super::gauge::Gauge;
+use super::gauge::{CallFiles, Gauge};
 use super::lockstep::{PairEnd, Task};
 use super::measured_process::Pads;
 use super::meter::total;
@@ -17,7 +17,7 @@ use perfunit_model::error::{Result, Stop, Tried};
 use perfunit_model::{Harness, NotCounted, Side, Sides, Unsteady};
 use perfunit_runtime::page::{FIRST, state};
 use perfunit_system::interrupt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The number of consecutive pairs that may fail.
@@ -184,23 +184,12 @@ fn run(trial: &Trial<'_>, task: Task, pads: Pads) -> Tried<PairEnd, Unsteady> {
 fn parts(bench: &Bench, side: Side, gauge: Gauge) -> Tried<Vec<CallProfiles>, Unsteady> {
     let end = FIRST + 1 + later_calls(gauge) as usize;
     let later = (end - CALLS as usize)..end;
-    let read = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let parts: std::io::Result<Vec<CallProfiles>> = if gauge == Gauge::ProgramGraphs {
-        bench.gauges.graphs(side).and_then(|graphs| {
-            let of_call = |call: usize| {
-                let (test, started) = graphs.of_call(call).ok_or(std::io::ErrorKind::NotFound)?;
-                let started = started.into_iter().map(read).collect::<std::io::Result<_>>()?;
-                Ok(CallProfiles { test: read(test)?, started })
-            };
-            later.map(of_call).collect()
-        })
-    } else {
-        let of_call = |call: usize| {
-            let test = read(&bench.gauges.part(side, call))?;
-            Ok(CallProfiles { test, started: Vec::new() })
-        };
-        later.map(of_call).collect()
+    let read = |path: PathBuf| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let of_call = |CallFiles { test, started }| {
+        Ok(CallProfiles { test: read(test)?, started: started.into_iter().map(read).collect::<std::io::Result<_>>()? })
     };
+    let files = bench.gauges.files(side, gauge, later);
+    let parts: std::io::Result<Vec<CallProfiles>> = files.and_then(|files| files.into_iter().map(of_call).collect());
     parts.map_err(|error| Stop::Because(Unsteady::NoCounts { why: error.to_string() }))
 }
 

@@ -53,7 +53,7 @@ mod work_tables;
 pub use bench::{Bench, Config, Metering, can_fix_addresses, usable_cores};
 pub use call_trees::{CallTrees, ProbeRequest, ROOT, Recorded, RecordedNode, THREADS};
 pub use cores::quietest;
-pub use gauge::{Gauge, Gauges, find_valgrind};
+pub use gauge::{Gauge, Gauges, LONGEST_WITH_PROGRAMS, find_valgrind};
 pub use instrumentation::{CallProfiles, ProbedPairs, calls_per_process, count_work, profiles};
 pub use layouts::Layouts;
 pub use meter::no_counter;

@@ -7,7 +7,7 @@
 //! because valgrind takes a quarter of a second to start.
 
 use super::column::readings;
-use super::gauge::Gauge;
+use super::gauge::{CallFiles, Gauge, LONGEST_WITH_PROGRAMS};
 use super::lockstep::{PairEnd, Readings, Task};
 use super::measured_process::Pads;
 use super::pair;
@@ -23,7 +23,7 @@ use perfunit_runtime::page::{FIRST, NOTHING, heap, reading, state};
 use perfunit_system::interrupt;
 use perfunit_system::os::SystemCalls;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Number of later calls that are read: enough to show whether they differ.
@@ -33,8 +33,6 @@ const LATER_IN_CALLGRIND: u64 = 4;
 /// The same where started programs run in callgrind, too. The first of these calls is not read: its end separates the
 /// processes that the calls before it started.
 const LATER_WITH_PROGRAMS: u64 = 3;
-/// Longest run of a process in callgrind whose programs run there, too: valgrind takes most of a second to start each of them.
-const LONGEST_WITH_PROGRAMS: Duration = Duration::from_mins(2);
 /// Number of later calls in which system calls are counted.
 const LATER_TRACED: u64 = 3;
 /// Approximate factor by which the tracer slows down a call.
@@ -347,22 +345,14 @@ impl Pass<'_> {
 
     /// Returns the instructions of each reading, as callgrind wrote them.
     fn counts(&self, side: Side, gauge: Gauge, readings: usize) -> Option<Vec<u64>> {
-        let gauges = &self.trial.bench.gauges;
-        let count = |path: &Path| std::fs::read_to_string(path).ok().as_deref().and_then(total);
-        if !gauge.follows_programs() {
-            return (0..readings).map(|at| count(&gauges.part(side, at))).collect();
-        }
-        let graphs = gauges.graphs(side).ok()?;
-        let of_call = |at: usize| {
-            if at == NOTHING {
-                return count(graphs.of_nothing()?);
-            }
-            let (test, started) = graphs.of_call(at)?;
-            let (test, started) = (count(test)?, started.into_iter().map(count).collect::<Option<Vec<u64>>>()?);
-            tracing::debug!(%side, test, ?started, "instructions");
-            Some(test + started.iter().sum::<u64>())
+        let files = self.trial.bench.gauges.files(side, gauge, 0..readings).ok()?;
+        let count = |path: &PathBuf| std::fs::read_to_string(path).ok().as_deref().and_then(total);
+        let of_call = |CallFiles { test, started }: &CallFiles| {
+            let processes = std::iter::once(test).chain(started).map(count).collect::<Option<Vec<u64>>>()?;
+            tracing::debug!(%side, ?processes, "instructions");
+            Some(processes.iter().sum())
         };
-        (0..readings).map(of_call).collect()
+        files.iter().map(of_call).collect()
     }
 
     /// Returns the time limit: callgrind is slow, mostly before the test begins.

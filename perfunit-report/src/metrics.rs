@@ -207,26 +207,16 @@ pub(super) fn small_changes_of_calls(outcomes: &[Outcome]) -> Option<String> {
     let mut kinds: Vec<(&str, Vec<f64>)> =
         kinds.into_iter().filter(|(_, differences)| differences.len() >= fewest).collect();
     kinds.sort_by_key(|(_, differences)| std::cmp::Reverse(differences.len()));
-    let shown = kinds.iter().take(NAMES).map(|(name, differences)| {
-        let (least, most) = range(differences);
-        let upto = if least.total_cmp(&most).is_eq() { String::new() } else { format!(" to {}", signed(most)) };
-        format!("{name} {}{upto} in {}", signed(least), format::count(differences.len(), "test"))
+    let shown = kinds.iter_mut().take(NAMES).map(|(name, differences)| {
+        differences.sort_by(f64::total_cmp);
+        let (least, most) = (differences[0], differences[differences.len() - 1]);
+        let upto = if least < most { format!(" to {most:+}") } else { String::new() };
+        format!("{name} {least:+}{upto} in {}", format::count(differences.len(), "test"))
     });
+    let shown: Vec<String> = shown.collect();
     let more = (kinds.len() > NAMES).then(|| "...".to_owned());
-    let shown = join(&shown.chain(more).collect::<Vec<_>>())?;
+    let shown = join(&shown.into_iter().chain(more).collect::<Vec<_>>())?;
     Some(format!("system calls changed by less than {}: {shown}", format::threshold(limit)))
-}
-
-/// Returns the least and the largest value.
-fn range(values: &[f64]) -> (f64, f64) {
-    let fold = |of: fn(f64, f64) -> f64| values.iter().copied().reduce(of).unwrap_or_default();
-    (fold(f64::min), fold(f64::max))
-}
-
-/// Formats a difference of counts with its sign.
-fn signed(difference: f64) -> String {
-    let sign = if difference < 0.0 { "-" } else { "+" };
-    format!("{sign}{}", format::large_count(difference.abs()))
 }
 
 /// Formats a figure in its unit: `12`, `1.23 M`, `1.2 KiB`, `5.1 µs`.

@@ -146,7 +146,6 @@ impl Excluded {
     /// excludes it. Tests that were left open exclude nothing.
     pub fn of(run: &Run) -> Option<Self> {
         let of = count_measured(run) + run.outcomes.iter().filter(|outcome| is_left_open(outcome)).count();
-        let excludes = |outcome: &&Outcome, slower_by| outcome.possible.is_some_and(|found| found.slower < slower_by);
         let all = run.bound.bounds().map(|bound| {
             let slower_by = bound.fraction();
             let tests = run.outcomes.iter().filter(|outcome| excludes(outcome, slower_by)).count();
@@ -162,13 +161,22 @@ impl Excluded {
         let Self { slower_by, tests, of } = Self::of(run)?;
         let are = if tests == 1 { "is" } else { "are" };
         let all = count(of, if of == count_measured(run) { "measured test" } else { "test" });
-        Some(format!("{tests} of {all} {are} not slower by {} or more", threshold(slower_by)))
+        // A bound allows for the placement of code, the margin of an unchanged test does not.
+        let is_narrower = |outcome: &Outcome| bound(outcome, run) <= slower_by && !excludes(outcome, slower_by);
+        let unchanged = |outcome: &&Outcome| outcome.verdict == Verdict::Same && outcome.possible.is_some();
+        let has_narrower = run.outcomes.iter().filter(unchanged).any(is_narrower);
+        let wherever = if has_narrower { ", wherever their code is placed" } else { "" };
+        Some(format!("{tests} of {all} {are} not slower by {} or more{wherever}", threshold(slower_by)))
     }
 
     /// Describes the bound if verdicts do not imply it, because a test has no verdict.
     pub fn describe_beyond_verdicts(run: &Run) -> Option<String> {
         Self::describe(run).filter(|_| run.count(Verdict::Inconclusive) > 0)
     }
+}
+
+fn excludes(outcome: &Outcome, slower_by: f64) -> bool {
+    outcome.possible.is_some_and(|possible| possible.slower < slower_by)
 }
 
 /// Returns true if the test should have been measured but was not, so that it may have got slower.
@@ -332,6 +340,12 @@ mod tests {
         // A speed-up is not a slowdown.
         assert_eq!(said(0, 0, vec![open(-0.5, 0.004)]).unwrap(), "1 of 1 measured test is not slower by 1 % or more");
         assert_eq!(Excluded::describe_beyond_verdicts(&run(vec![same()])), None);
+        let placed = PossibleChange::of(&same().measured.unwrap().change, 0.15);
+        let elsewhere = Outcome { possible: placed, ..same() };
+        assert_eq!(
+            said(1, 9, vec![elsewhere]).unwrap(),
+            "9 of 11 measured tests are not slower by 10 % or more, wherever their code is placed"
+        );
         // Tests judged by other metrics have no figures of time.
         let by_others = Outcome { possible: None, ..same() };
         assert_eq!(Excluded::of(&run(vec![by_others])), None);

@@ -5,7 +5,7 @@ use super::{by_instructions, by_probes};
 use perfunit_build::Builder;
 use perfunit_measure::find_valgrind;
 use perfunit_model::error::Result;
-use perfunit_model::{Engine, Explain, Metric, Mode, Outcome, Unexplained, Verdict, Warning, Why};
+use perfunit_model::{Engine, Explain, Metric, Mode, Outcome, TestId, Unexplained, Verdict, Warning, Why};
 use perfunit_system::interrupt;
 use std::time::{Duration, Instant};
 
@@ -28,26 +28,34 @@ fn without_question(outcome: &Outcome, explain: Explain) -> Option<Unexplained> 
     })
 }
 
+/// The questions that a run raises.
+struct Raised {
+    questions: Vec<Question>,
+    /// A test that nobody asks about because no time is left: its system calls changed and its time did not.
+    left_out: Option<TestId>,
+}
+
 /// Returns the questions that outcomes raise, with this time `left` for explanations without a request.
-pub fn questions(outcomes: &[Outcome], explain: Explain, left: Duration) -> Vec<Question> {
+fn questions(outcomes: &[Outcome], explain: Explain, left: Duration) -> Raised {
     let of = |verdicts: &[Verdict]| {
         let raised = outcomes.iter().filter(|outcome| verdicts.contains(&outcome.verdict));
         raised.filter_map(Question::about).collect::<Vec<_>>()
     };
-    match explain {
+    let questions = match explain {
         Explain::Never => Vec::new(),
         Explain::Always => {
             let changed = of(&[Verdict::Slower, Verdict::Faster]);
             changed.into_iter().chain(of_programs(outcomes, &[])).collect()
         }
-        Explain::Auto => questions_of_run(outcomes, left),
-    }
+        Explain::Auto => return questions_of_run(outcomes, left),
+    };
+    Raised { questions, left_out: None }
 }
 
 /// Returns the questions of a run with `--explain auto`. Many tests mostly have few causes, so a test of each cause comes
 /// first: of those that are explained about as quickly as the quickest one, the slowest. Further tests of a cause are
 /// explained only if they start no programs, because those take many seconds each.
-fn questions_of_run(outcomes: &[Outcome], left: Duration) -> Vec<Question> {
+fn questions_of_run(outcomes: &[Outcome], left: Duration) -> Raised {
     let slower = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Slower);
     let mut asked: Vec<(Question, Option<&Why>)> =
         slower.filter_map(|outcome| Some((Question::about(outcome)?, outcome.why.as_ref()))).collect();
@@ -62,10 +70,13 @@ fn questions_of_run(outcomes: &[Outcome], left: Duration) -> Vec<Question> {
         }
     }
     first.extend(others);
+    let mut of_programs = of_programs(outcomes, &causes);
     let fits = |question: &Question| by_instructions::usual_seconds(question) <= left.as_secs_f64();
-    first.extend(of_programs(outcomes, &causes).into_iter().find(fits));
+    let fitting = of_programs.iter().position(fits);
+    let left_out = of_programs.first().filter(|_| fitting.is_none()).map(|question| question.test.clone());
+    first.extend(fitting.map(|at| of_programs.swap_remove(at)));
     first.truncate(MOST_UNASKED);
-    first
+    Raised { questions: first, left_out }
 }
 
 /// Sorts questions by the doublings of the least time that an explanation may take, and those of about the same time by size,
@@ -108,7 +119,8 @@ pub fn explain_outcomes(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, outcom
     let _span = tracing::info_span!("explain").entered();
     let asked = inquiry.explaining.explain;
     let left = inquiry.end().map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
-    let mut answers = match explain(builder, inquiry, &questions(outcomes, asked, left)) {
+    let Raised { questions, left_out } = questions(outcomes, asked, left);
+    let mut answers = match explain(builder, inquiry, &questions) {
         Ok(answers) => answers,
         Err(error) => {
             let why = error.to_string().lines().next().unwrap_or_default().to_owned();
@@ -122,6 +134,9 @@ pub fn explain_outcomes(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, outcom
                 outcome.explanation = Some(explanation);
             }
             Some(Err(why)) => outcome.unexplained = Some(why),
+            None if left_out.as_ref() == Some(&outcome.test) => {
+                outcome.unexplained = Some(Unexplained::LongerThanMeasuring { instructions: None });
+            }
             None => outcome.unexplained = without_question(outcome, asked),
         }
     }
@@ -187,8 +202,8 @@ fn explain_by_time(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::samples::{measured, outcome};
-    use perfunit_model::{ChangedFunction, SelectedBecause};
+    use perfunit_model::samples::{self, measured, outcome};
+    use perfunit_model::{ChangedFunction, MetricVerdict, Metrics, SelectedBecause};
 
     #[test]
     fn one_test_of_each_cause_is_explained_first_and_long_ones_last() {
@@ -206,6 +221,7 @@ mod tests {
         ];
         let names = |outcomes: &[Outcome]| {
             questions(outcomes, Explain::Auto, Duration::MAX)
+                .questions
                 .into_iter()
                 .map(|question| question.test.name)
                 .collect::<Vec<_>>()
@@ -224,7 +240,20 @@ mod tests {
         };
         let outcomes =
             [slower("of_seconds", 1e9, 0.4), slower("quick", 5e6, 0.2), slower("as_quick_and_slower", 6e6, 0.3)];
-        let asked = questions(&outcomes, Explain::Auto, Duration::MAX);
+        let asked = questions(&outcomes, Explain::Auto, Duration::MAX).questions;
         assert_eq!(asked.iter().map(|question| &*question.test.name).collect::<Vec<_>>(), ["as_quick_and_slower"]);
+    }
+    #[test]
+    fn a_test_with_more_calls_that_no_time_is_left_for_is_named() {
+        let calls = samples::metered(MetricVerdict::More, 100.0, 110.0);
+        let outcome = Outcome {
+            selected_because: Some(SelectedBecause::Unwatched { why: String::new() }),
+            metrics: Metrics::from([(Metric::SystemCalls, Ok(calls))]),
+            ..outcome("a", Verdict::Same, Some(measured(5e6, 0.0)))
+        };
+        let left_out = |left: Duration| questions_of_run(std::slice::from_ref(&outcome), left).left_out.is_some();
+        let can_be_explained = find_valgrind().is_some();
+        assert_eq!(left_out(Duration::ZERO), can_be_explained);
+        assert!(!left_out(Duration::MAX));
     }
 }

@@ -121,6 +121,11 @@ impl Outcome {
         self.verdict == Verdict::Inconclusive && was_slower
     }
 
+    /// Returns true if `diff` named no function only because explaining would have taken too long.
+    pub fn is_left_unexplained(&self) -> bool {
+        self.explanation.is_none() && matches!(self.unexplained, Some(Unexplained::LongerThanMeasuring { .. }))
+    }
+
     /// Returns true if another shard of the run measures the test.
     pub fn is_of_other_shard(&self) -> bool {
         matches!(self.reason, Some(Reason::OtherShard { .. }))

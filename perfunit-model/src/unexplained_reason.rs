@@ -33,7 +33,7 @@ pub enum Unexplained {
     BudgetUsed {
         by_measuring: bool,
     },
-    /// Explaining was not requested and would take longer than measuring. Contains the change of instructions if they
+    /// Explaining was not requested and would take longer than measuring did. Contains the change of instructions if they
     /// were counted and do not account for the time.
     LongerThanMeasuring {
         instructions: Option<f64>,
@@ -151,9 +151,7 @@ impl Display for Unexplained {
                 if let Some(change) = instructions {
                     write!(f, "executed instructions ({}) do not explain it; ", format::percent(*change))?;
                 }
-                f.write_str(
-                    "timing its functions would take longer than measuring did; `cargo perfunit explain` does it",
-                )
+                f.write_str("explaining it would take longer than measuring did; `cargo perfunit explain` does it")
             }
             Self::DoesNotBuild { with, error } => write!(f, "it does not build with {with}: {error}"),
             Self::TargetNotBuilt { with } => write!(f, "its target was not built with {with}"),

@@ -203,7 +203,10 @@ fn explain_by_time(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: 
 mod tests {
     use super::*;
     use perfunit_model::samples::{self, measured, outcome};
-    use perfunit_model::{ChangedFunction, MetricVerdict, Metrics, SelectedBecause};
+    use perfunit_model::{
+        ChangeKind, ChangedFunction, MetricVerdict, Metrics, Responsibility, ResponsibleFunction, SelectedBecause,
+        Sides,
+    };
 
     #[test]
     fn one_test_of_each_cause_is_explained_first_and_long_ones_last() {
@@ -255,5 +258,33 @@ mod tests {
         let can_be_explained = find_valgrind().is_some();
         assert_eq!(left_out(Duration::ZERO), can_be_explained);
         assert!(!left_out(Duration::MAX));
+    }
+
+    #[test]
+    fn counts_that_name_a_changed_function_stay_where_no_time_is_left_for_probes() {
+        let kept = |changed: Option<ChangeKind>| {
+            let outcome = outcome("a", Verdict::Slower, Some(measured(1e6, 0.07)));
+            let question = Question::about(&outcome).unwrap();
+            let mut counted = samples::explanation();
+            (counted.engine, counted.instructions) = (Engine::Callgrind, Some(0.026));
+            counted.responsible = vec![ResponsibleFunction {
+                function: 0,
+                how: Responsibility::ItsOwn,
+                change: counted.change,
+                share: 1.0,
+                calls: Sides { base: 1.0, head: 1.0 },
+                calls_each: None,
+                changed,
+                not_apart: Vec::new(),
+            }];
+            let mut answers = Answers::default();
+            answers.tests.insert(question.test.clone(), Ok(counted));
+            let why = Unexplained::BudgetUsed { by_measuring: false };
+            let questions = [question];
+            answers.take_timed(&questions, Answers::none(&questions, why));
+            (answers.tests[&questions[0].test].is_ok(), answers.warnings.len())
+        };
+        assert_eq!(kept(Some(ChangeKind::Changed)), (true, 0));
+        assert_eq!(kept(None), (false, 1));
     }
 }

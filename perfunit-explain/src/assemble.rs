@@ -7,7 +7,7 @@ use perfunit_model::{
     CallNode, ChangeKind, Difference, Engine, Explanation, ExplanationNote, Function, Responsibility,
     ResponsibleFunction, Sides, Strategy, TestId, Unprobed,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Facts about the test in addition to its trees.
 pub struct Known<'a> {
@@ -57,6 +57,8 @@ pub struct OfTest {
     pub file: String,
     /// Names in the source, sorted.
     pub names: Vec<String>,
+    /// File and name of the changed items to which no names lead from here (see [`perfunit_select::reach::unreached`]).
+    pub unreached: BTreeSet<(String, String)>,
 }
 
 /// Returns the function with this key, from head if it exists there.

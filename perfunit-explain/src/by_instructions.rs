@@ -202,7 +202,7 @@ fn one(counting: &Counting<'_>, config: &Config, question: &Question) -> Tried<E
         overflow: 0,
         changed: &|function| inquiry.source_change(function),
         names: &|function| inquiry.names(function),
-        of_test: &|| inquiry.of_test(test),
+        of_test: &|| inquiry.of_test(test, &facts.index),
     };
     let (named, parts_of) = told.responsible_parts(question, &has_changed);
     let mut explanation = told_of((&named, parts_of), &told.merged, &told.differences, &told.attribution, &known);

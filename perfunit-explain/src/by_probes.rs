@@ -322,7 +322,7 @@ impl Examiner<'_> {
             overflow: finding.overflow,
             changed: &|function| self.inquiry.source_change(function),
             names: &|function| self.inquiry.names(function),
-            of_test: &|| self.inquiry.of_test(&question.test),
+            of_test: &|| self.inquiry.of_test(&question.test, &self.facts.index),
         };
         let mut explanation = told(&finding.merged, &finding.differences, &finding.attribution, &known);
         add_causes(&mut explanation, &finding.attribution, &known, self.facts);

@@ -11,9 +11,9 @@ use perfunit_measure::ROOT;
 use perfunit_model::{Cause, ChangeKind, Changed, CodeChange, Explanation, Function, Side};
 use perfunit_project::git::path::parent;
 use perfunit_project::git::{FileSet, Mode, Versions};
-use perfunit_select::TargetSelection;
-use perfunit_select::reach::{Graph, PackageNode};
+use perfunit_select::reach::{Graph, NameIndex, PackageNode};
 use perfunit_select::source::{self, ChangedInput, ChangedItem, FileInTarget, InputKind, ItemKind, Place};
+use perfunit_select::{TargetSelection, index_of_head};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,10 +23,12 @@ use toml::Table;
 const LEAST_SHARE: f64 = 0.05;
 
 /// Changes, independent of the explained test.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// Changes that may affect the time of unchanged functions.
     pub suspects: Vec<Suspect>,
+    /// The names of head.
+    pub index: NameIndex,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -109,8 +111,13 @@ pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, know
     }
     let responsible = explanation.responsible.iter().map(|responsible| &explanation.functions[responsible.function]);
     let responsible: Vec<&Function> = responsible.collect();
+    let is_unreached = |suspect: &&Suspect| {
+        let item = suspect.place.as_ref().map(|place| (place.file.clone(), place.name.clone()));
+        of_test.as_ref().zip(item).is_some_and(|(test, item)| test.unreached.contains(&item))
+    };
     // Those are named already, with what they pass on.
-    let others = reaching.into_iter().filter(|suspect| !responsible.iter().any(|function| suspect.is(function)));
+    let is_named = |suspect: &&Suspect| responsible.iter().any(|function| suspect.is(function));
+    let others = reaching.into_iter().filter(|suspect| !is_named(suspect) && !is_unreached(suspect));
     let causes = others.map(|suspect| {
         let is_timed = is_timed(suspect, known);
         let is_reached = |part: &&Unchanged<'_>| {
@@ -259,7 +266,7 @@ pub fn facts(inquiry: &Inquiry<'_>) -> Facts {
     let mut suspects = inputs.dependencies();
     suspects.extend(selected.diff.inputs.iter().filter_map(|input| inputs.suspect(input)));
     suspects.extend(code(selected));
-    Facts { suspects }
+    Facts { suspects, index: index_of_head(versions, selected) }
 }
 
 /// Returns the external packages that differ, by the workspace's lock file.
@@ -507,11 +514,21 @@ mod tests {
             without_probe: BTreeMap::new(),
             changed: &|function| (function.name == changed).then_some(ChangeKind::Changed),
             names: &|function| if function.name == "run" { vec!["LIMIT".to_owned()] } else { Vec::new() },
-            of_test: &|| Some(OfTest { file: "app/tests/t.rs".to_owned(), names: vec!["checked".to_owned()] }),
+            of_test: &|| {
+                Some(OfTest {
+                    file: "app/tests/t.rs".to_owned(),
+                    names: vec!["checked".to_owned()],
+                    unreached: BTreeSet::from([("app/src/lib.rs".to_owned(), "elsewhere".to_owned())]),
+                })
+            },
         };
         let mut explanation = told(&merged, &differences(&merged, 0.01).unwrap(), &attribution, &known);
         add_causes(&mut explanation, &attribution, &known, facts);
         explanation
+    }
+
+    fn facts_of(suspects: Vec<Suspect>) -> Facts {
+        Facts { suspects, index: NameIndex::default() }
     }
 
     fn dependency(name: &str, packages: &[&str]) -> Suspect {
@@ -556,7 +573,7 @@ mod tests {
 
     #[test]
     fn a_dependency_can_be_behind_those_that_depend_on_it() {
-        let facts = Facts { suspects: vec![dependency("memchr", &["app", "codec"]), dependency("serde", &["app"])] };
+        let facts = facts_of(vec![dependency("memchr", &["app", "codec"]), dependency("serde", &["app"])]);
         let found = explain_sample(SLOWER, "", &facts);
         check(&found, &[("memchr", 1.0), ("serde", 0.4)]);
         assert_eq!(found.code_changed, Some(false));
@@ -564,7 +581,7 @@ mod tests {
 
     #[test]
     fn who_changed_pays_for_himself() {
-        let facts = Facts { suspects: vec![dependency("memchr", &["app", "codec"]), code("app/src/lib.rs", "parse")] };
+        let facts = facts_of(vec![dependency("memchr", &["app", "codec"]), code("app/src/lib.rs", "parse")]);
         let found = explain_sample(SLOWER, "text::parse", &facts);
         check(&found, &[("memchr", 0.7)]);
         assert_eq!(found.code_changed, Some(true));
@@ -572,14 +589,14 @@ mod tests {
 
     #[test]
     fn a_changed_caller_of_unchanged_functions_is_the_cause() {
-        let facts = Facts { suspects: vec![dependency("memchr", &["app", "codec"]), code("app/src/lib.rs", "run")] };
+        let facts = facts_of(vec![dependency("memchr", &["app", "codec"]), code("app/src/lib.rs", "run")]);
         // The test calls `run`, not the other way.
         check(&explain_sample(SLOWER, "run", &facts), &[("changed run", 0.9), ("memchr", 1.0)]);
     }
 
     #[test]
     fn who_is_responsible_is_not_another_cause() {
-        let facts = Facts { suspects: vec![code("app/src/lib.rs", "run")] };
+        let facts = facts_of(vec![code("app/src/lib.rs", "run")]);
         // `run` itself is slower, too.
         let found = explain_sample([[10.0, 10.0], [5.0, 65.0], [10.0, 40.0], [10.0, 70.0]], "run", &facts);
         let function = |index: usize| &found.functions[found.responsible[index].function].name;
@@ -588,8 +605,14 @@ mod tests {
     }
 
     #[test]
+    fn code_that_no_names_lead_to_is_not_behind_it() {
+        let facts = facts_of(vec![code("app/src/lib.rs", "LIMIT"), code("app/src/lib.rs", "elsewhere")]);
+        check(&explain_sample(SLOWER, "", &facts), &[("changed LIMIT", 0.4)]);
+    }
+
+    #[test]
     fn code_without_a_probe_can_be_behind_it() {
-        let facts = Facts { suspects: vec![code("app/src/lib.rs", "LIMIT"), code("app/src/other.rs", "parse")] };
+        let facts = facts_of(vec![code("app/src/lib.rs", "LIMIT"), code("app/src/other.rs", "parse")]);
         check(&explain_sample(SLOWER, "", &facts), &[("changed LIMIT", 0.4), ("changed parse", 0.4)]);
     }
 
@@ -605,7 +628,7 @@ mod tests {
         ];
         let times = [[10.0, 10.0], [5.0, 65.0], [10.0, 40.0], [10.0, 10.0]];
         let expected = [("added LIMIT", 1.0), ("removed beside", 1.0), ("changed other", 1.0), ("removed gone", 1.0)];
-        check(&explain_sample(times, "", &Facts { suspects }), &expected);
+        check(&explain_sample(times, "", &facts_of(suspects)), &expected);
     }
 
     /// The time of the test differs, and the test names `checked`.
@@ -618,13 +641,12 @@ mod tests {
         ];
         let times = [[10.0, 70.0], [5.0, 5.0], [10.0, 10.0], [10.0, 10.0]];
         let expected = [("changed checked", 1.0), ("changed beside", 1.0), ("changed LIMIT", 1.0)];
-        check(&explain_sample(times, "", &Facts { suspects }), &expected);
+        check(&explain_sample(times, "", &facts_of(suspects)), &expected);
     }
 
     #[test]
     fn a_difference_that_goes_the_other_way_explains_nothing() {
-        let explanation =
-            || explain_sample(SLOWER, "text::parse", &Facts { suspects: vec![dependency("memchr", &["codec"])] });
+        let explanation = || explain_sample(SLOWER, "text::parse", &facts_of(vec![dependency("memchr", &["codec"])]));
         assert_eq!(unless_contrary(explanation(), 0.01), explanation());
         let contrary = unless_contrary(explanation(), -0.01);
         assert!(contrary.why_nobody().is_some() && !explanation().responsible.is_empty(), "{contrary:?}");
@@ -633,13 +655,13 @@ mod tests {
 
     #[test]
     fn what_cannot_reach_the_test_is_not_named() {
-        let facts = Facts { suspects: vec![dependency("other", &["codec"])] };
+        let facts = facts_of(vec![dependency("other", &["codec"])]);
         check(&explain_sample(SLOWER, "", &facts), &[]);
     }
 
     #[test]
     fn without_a_difference_nothing_is_behind_it() {
-        let facts = Facts { suspects: vec![dependency("memchr", &["app", "codec"])] };
+        let facts = facts_of(vec![dependency("memchr", &["app", "codec"])]);
         check(&explain_sample([[10.0; 2]; 4], "", &facts), &[]);
     }
 

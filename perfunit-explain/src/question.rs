@@ -10,7 +10,7 @@ use perfunit_model::{
 };
 use perfunit_project::git::Versions;
 use perfunit_select::TargetSelection;
-use perfunit_select::reach::{self, TestSource};
+use perfunit_select::reach::{self, NameIndex, TestSource};
 use perfunit_select::source::{self, ChangedItem, ItemKind};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,21 +116,17 @@ impl Inquiry<'_> {
         names
     }
 
-    /// Returns the test's own source.
-    pub fn of_test(&self, test: &TestId) -> Option<OfTest> {
+    /// Returns the test's own source, given the names of head.
+    pub fn of_test(&self, test: &TestId, index: &NameIndex) -> Option<OfTest> {
         let files = &self.selected.target_files.get(&test.target)?.head;
-        // Files of other modules have other tests.
-        let of_module = files.iter().filter(|(_, info)| test.name.starts_with(&info.module));
-        let read = of_module.filter_map(|(path, info)| {
-            let content = self.versions.read_file(&self.versions.files.head, path)?;
-            Some((path.clone(), info.module.clone(), content))
-        });
-        let index = reach::index(&read.collect::<Vec<_>>());
-        let sources = index.sources(TestSource { name: &test.name, kind: test.target.kind, files });
+        let source = TestSource { name: &test.name, kind: test.target.kind, files };
+        let sources = index.sources(source);
         let file = sources.first()?.path.clone();
         let mut names: Vec<String> = sources.into_iter().flat_map(|source| source.item.code.names.clone()).collect();
         names.sort_unstable();
-        Some(OfTest { file, names })
+        let unreached = reach::unreached(source, index, &self.selected.diff);
+        let unreached = unreached.into_iter().map(|item| (item.path.clone(), item.name.clone())).collect();
+        Some(OfTest { file, names, unreached })
     }
 }
 
@@ -253,14 +249,15 @@ impl Answers {
             let Some(answer) = timed.tests.remove(&question.test) else { continue };
             let counted = self.tests.get(&question.test).and_then(|answer| answer.as_ref().ok());
             let instructions = counted.and_then(|found| found.instructions);
-            let names = counted.is_some_and(|found| {
-                !found.responsible.is_empty() && found.change.estimate.signum() == question.change.signum()
-            });
+            let first = counted
+                .filter(|found| found.change.estimate.signum() == question.change.signum())
+                .and_then(|found| found.responsible.first());
             let is_worse = match &answer {
                 Ok(found) => found.responsible.is_empty() || found.distortion >= DISTORTED,
-                Err(_) => question.is_accounted_for(instructions),
+                // A changed function that executes more says something, even if waits or cache misses take most of the time.
+                Err(_) => question.is_accounted_for(instructions) || first.is_some_and(|first| first.changed.is_some()),
             };
-            if names && is_worse {
+            if first.is_some() && is_worse {
                 continue;
             }
             let answer = match answer {
@@ -270,6 +267,8 @@ impl Answers {
             };
             self.tests.insert(question.test.clone(), answer);
         }
+        let is_explained = self.tests.values().any(Result::is_ok);
+        timed.warnings.retain(|warning| !(is_explained && matches!(warning, Warning::NothingExplained { .. })));
         self.warnings.extend(timed.warnings);
     }
 

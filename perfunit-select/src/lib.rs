@@ -32,7 +32,7 @@ pub use candidates::{Candidate, Candidates, candidates, not_measured};
 pub use coverage_gaps::{CoverageGaps, LedTo, find_coverage_gaps, tests_hiding_code};
 pub use execution::{Tracing, leave_out_unexecuted};
 pub use functions::{changed_functions, functions};
-pub use names::Names;
+pub use names::{Names, index_of_head};
 pub use scope::{Filter, Scope, Wanted};
 pub use selection_cache::file as selection_file;
 pub use target_code::Units;

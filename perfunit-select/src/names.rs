@@ -28,11 +28,9 @@ impl<'a> Names<'a> {
             // There is only one version, so nothing is changed or ranked.
             return Self { sides: Sides::default(), files, diff };
         }
-        let sources = |side: Side, wanted: &dyn Fn(&str) -> bool| {
-            sources(versions, versions.files.get(side), side, &files, wanted)
-        };
-        let head = reach::index(&sources(Side::Head, &|_| true));
-        let base = head.replace_files(&changed, &sources(Side::Base, &|path| changed.contains(path)));
+        let head = index_of_head(versions, selected);
+        let of_base = sources(versions, &versions.files.base, Side::Base, &files, &|path| changed.contains(path));
+        let base = head.replace_files(&changed, &of_base);
         Self { sides: Sides { base, head }, files, diff }
     }
 
@@ -93,6 +91,11 @@ impl<'a> Names<'a> {
         let files = self.files.get(&test.target)?.get(side);
         self.sides.get(side).test(TestSource { name: &test.name, kind: test.target.kind, files })
     }
+}
+
+/// Indexes head.
+pub fn index_of_head(versions: &Versions, selected: &TargetSelection) -> NameIndex {
+    reach::index(&sources(versions, &versions.files.head, Side::Head, &selected.target_files, &|_| true))
 }
 
 /// Reads the Rust files of all targets on one side: path, module path, content.

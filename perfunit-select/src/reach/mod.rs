@@ -17,6 +17,6 @@ mod test_code;
 pub use callers::Callers;
 pub use graph::{External, Files, Graph, PackageNode, Refeatured, TargetNode};
 pub use names::{NameIndex, Named, TestSource, index};
-pub use order::order;
+pub use order::{order, unreached};
 pub use targets::{Reached, reach};
 pub use test_code::{TestCode, changed_test_code};

@@ -22,14 +22,38 @@ pub fn order(tests: &[TestSource<'_>], index: &NameIndex, diff: &SourceDiff) -> 
     let changed = diff.items.iter().filter(|item| can_be_named(item) && !is_test_code(item, &targets));
     let trails = Search::new(index).run(changed);
     let nearest = |test: &TestSource<'_>| {
-        let entries = index.test_position(*test).map_or_else(|| index.generators(*test), |found| vec![found]);
-        entries.iter().filter_map(|entry| trails.get(entry)).min_by_key(|trail| trail.distance())
+        entries(*test, index).iter().filter_map(|entry| trails.get(entry)).min_by_key(|trail| trail.distance())
     };
     let mut found: Vec<(usize, Option<&Trail<'_>>)> = tests.iter().map(nearest).enumerate().collect();
     found.sort_by_key(|(_, trail)| trail.map_or(usize::MAX, Trail::distance));
     let ranked =
         |(test, trail): (usize, Option<&Trail<'_>>)| Ranked { test, nearest: trail.map(|trail| trail.because(index)) };
     found.into_iter().map(ranked).collect()
+}
+
+/// The number of changed items above which [`unreached`] finds none, because it follows each of them.
+const MOST_FOLLOWED: usize = 100;
+
+/// Returns the changed items to which no names lead from a test, although other code names them; none if names lead to no
+/// changed item at all: then they do not show how the change reaches the test.
+pub fn unreached<'d>(test: TestSource<'_>, index: &NameIndex, diff: &'d SourceDiff) -> Vec<&'d ChangedItem> {
+    let items: Vec<&ChangedItem> = diff.items.iter().filter(|item| can_be_named(item) && !item.test_only).collect();
+    if items.len() > MOST_FOLLOWED {
+        return Vec::new();
+    }
+    let search = Search::new(index);
+    let entries = entries(test, index);
+    let is_reached = |item: &&ChangedItem| {
+        let trails = search.run(std::iter::once(*item));
+        entries.iter().any(|entry| trails.contains_key(entry))
+    };
+    let (reached, unreached): (Vec<_>, Vec<_>) = items.into_iter().partition(is_reached);
+    if reached.is_empty() { Vec::new() } else { unreached }
+}
+
+/// Returns the function of a test, or the macro calls that may generate it.
+fn entries(test: TestSource<'_>, index: &NameIndex) -> Vec<usize> {
+    index.test_position(test).map_or_else(|| index.generators(test), |found| vec![found])
 }
 
 /// Returns the files of each target once, with its kind.

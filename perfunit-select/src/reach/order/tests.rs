@@ -104,3 +104,24 @@ fn helpers_of_integration_tests_are_no_code_under_test() {
     assert!(!is_led_there(TargetKind::Test, &test_files));
     assert!(is_led_there(TargetKind::Lib, &lib_files));
 }
+
+#[test]
+fn changes_that_no_names_lead_to_are_unreached() {
+    let head = "const WIDTH: usize = 2;\nstruct Row([u8; WIDTH]);\nfn row() -> Row { Row([0; 2]) }\nfn vowel() { 2 }
+        fn vowels() { vowel() }
+        #[test] fn of_rows() { row() }
+        #[test] fn of_vowels() { vowels() }
+        #[test] fn of_none() { other() }";
+    let path = "src/lib.rs".to_owned();
+    let base = head.replace("= 2", "= 1").replace("vowel() { 2 }", "vowel() { 1 }");
+    let change = FileChange { path: path.clone(), base: Some(base.into()), head: Some(head.into()) };
+    let (index, diff) = (index(&[(path.clone(), String::new(), head.into())]), diff(&[change], &|_| false));
+    let files: Files = [(path, FileInTarget::default())].into();
+    let missed = |name: &str| {
+        let items = unreached(TestSource { name, kind: TargetKind::Lib, files: &files }, &index, &diff);
+        items.into_iter().map(|item| item.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(missed("of_rows"), ["vowel"]);
+    assert_eq!(missed("of_vowels"), ["WIDTH"]);
+    assert!(missed("of_none").is_empty());
+}

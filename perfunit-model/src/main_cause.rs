@@ -2,13 +2,13 @@
 //!
 //! Only a few tests are explained. A test without an explanation has the cause of an explained one if execution can begin
 //! to differ at exactly the same functions. If execution can begin to differ at one function only (possibly in several
-//! instances), that function is the cause, unless it belongs to the test itself. If the versions differ in one function
-//! only, that function is the cause, also where it was inlined into the tests.
+//! instances), that function is the cause, unless it belongs to the tests themselves. If the versions differ in one item
+//! only, that item is the cause, also where it was inlined into the tests.
 
 use super::explanation::MOST;
 use super::explanation::is_end_of_path;
 use super::format::one_line;
-use super::{Cause, Changed, CodeChange, Explanation, Function, Outcome, Run, Verdict, Why};
+use super::{Cause, Changed, CodeChange, Explanation, Function, Outcome, Run, TargetKind, Verdict, Why};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 
@@ -22,7 +22,7 @@ pub enum MainCause<'a> {
     },
     /// A cause outside the workspace's code, which an explanation names.
     Outer(&'a Changed),
-    /// The only function in which the versions differ.
+    /// The only item in which the versions differ.
     Item(&'a CodeChange),
     /// The only changed machine code that the test can reach, without its generic arguments.
     Code(String),
@@ -102,7 +102,7 @@ impl<'a> MainCauses<'a> {
         if let Some(first) = alike.next() {
             return if alike.all(|other| other == first) { first.clone() } else { MainCause::Unknown };
         }
-        let is_inlined = |name: &str| is_inlined_into(name, &outcome.test.name) || is_of_std(name);
+        let is_inlined = |name: &str| outcome.test.holds(name) || is_of_std(name);
         if why.changed.iter().any(|changed| is_inlined(&changed.name)) {
             return MainCause::Unknown;
         }
@@ -132,22 +132,29 @@ fn by_item<'a>(item: &'a CodeChange, known: &[(&Why, MainCause<'a>)]) -> MainCau
 struct Project<'a> {
     /// The crates of the packages and targets that have tests.
     crates: BTreeSet<String>,
-    /// The paths of tests below their crates.
+    /// The crates of integration tests.
+    of_tests: BTreeSet<String>,
+    /// The paths of tests, and of the modules made for them, below their crates.
     tests: HashSet<&'a str>,
 }
 
 impl<'a> Project<'a> {
     fn of(run: &'a Run) -> Self {
-        let targets = run.outcomes.iter().map(|outcome| &outcome.test.target);
-        let names = targets.flat_map(|target| [&target.package, &target.name]);
-        Self {
-            crates: names.map(|name| name.replace('-', "_")).collect(),
-            tests: run.outcomes.iter().map(|outcome| outcome.test.name.as_str()).collect(),
-        }
+        let targets = || run.outcomes.iter().map(|outcome| &outcome.test.target);
+        let crates_of = |is_of_tests: bool| -> BTreeSet<String> {
+            let wanted = targets().filter(|target| (target.kind == TargetKind::Test) == is_of_tests);
+            wanted.map(|target| target.name.replace('-', "_")).collect()
+        };
+        let packages = targets().map(|target| target.package.replace('-', "_"));
+        let tested: BTreeSet<String> = crates_of(false).into_iter().chain(packages).collect();
+        let of_tests: BTreeSet<String> = crates_of(true).into_iter().filter(|name| !tested.contains(name)).collect();
+        let tests = || run.outcomes.iter().map(|outcome| outcome.test.name.as_str());
+        let modules = tests().filter_map(|test| Some(test.rsplit_once("::")?.0)).filter(|module| is_for_tests(module));
+        Self { crates: tested.union(&of_tests).cloned().collect(), of_tests, tests: tests().chain(modules).collect() }
     }
 
-    /// Returns true for functions that run a test and change with it: our runtime, the test, its closures, and
-    /// instances of test frameworks' functions for these closures.
+    /// Returns true for functions that run a test or are part of it, and change with what is inlined into them: our
+    /// runtime, the test, its closures and helpers, and instances of test frameworks' functions for these closures.
     fn is_around_tests(&self, name: &str) -> bool {
         let is_in_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
         let mut paths = name.split(|c: char| !is_in_path(c)).filter(|path| path.contains("::"));
@@ -159,12 +166,20 @@ impl<'a> Project<'a> {
         if self.crates.contains(root) { self.is_in_test(own) } else { paths.any(|path| self.is_in_test(path)) }
     }
 
-    /// Returns true if a path that begins with its crate is a test or an item inside a test.
+    /// Returns true if a path that begins with its crate is a test, or an item inside a test or a module for tests.
     fn is_in_test(&self, path: &str) -> bool {
-        let Some((_, path)) = path.split_once("::") else { return false };
+        let Some((root, path)) = path.split_once("::") else { return false };
+        if self.of_tests.contains(root) {
+            return true;
+        }
         let ends = path.match_indices("::").map(|(at, _)| at).chain([path.len()]);
         ends.into_iter().any(|end| self.tests.contains(&path[..end]))
     }
+}
+
+/// Returns whether a module is made for tests by its name: `parser::tests`.
+fn is_for_tests(module: &str) -> bool {
+    module.rsplit("::").next().is_some_and(|name| name.split('_').any(|word| matches!(word, "test" | "tests")))
 }
 
 /// Returns a symbol's path without its generic arguments: `<a::Parser<1024>>::next::<u8>` is `a::Parser::next`. The
@@ -205,12 +220,6 @@ fn bracketed_len(text: &str) -> usize {
         before = char;
     }
     text.len()
-}
-
-/// Returns true for code of the test itself: both versions run the same test, so its changes were inlined.
-fn is_inlined_into(name: &str, test: &str) -> bool {
-    let within = name.split_once("::").and_then(|(_, path)| path.strip_prefix(test));
-    within.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
 /// Returns true for code of the standard library, which is equal in both versions: its changes were inlined.

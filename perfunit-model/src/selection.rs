@@ -26,7 +26,7 @@ pub struct Selection {
     pub left_out: BTreeMap<String, usize>,
     /// Changed items and inputs, the most telling first.
     pub changes: Vec<ChangedPart>,
-    /// The function that changed, if nothing else differs that could affect a test.
+    /// The item that changed, if nothing else differs that could affect a test.
     #[serde(default)]
     pub only_change: Option<CodeChange>,
     /// The effect of each change, in case nothing was selected.
@@ -103,8 +103,6 @@ pub enum Irrelevance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NothingBecause {
-    /// The selected packages have no targets with tests.
-    NoTargets,
     /// The versions are identical.
     Identical,
     /// No selected target depends on the changed code.
@@ -178,8 +176,14 @@ pub enum ReachedBy {
 pub enum SelectedBecause {
     /// The change that reaches the test's target. No names lead to a change, and machine code was not compared.
     Target(ReachedBy),
-    /// The test's machine code can reach this changed function.
-    Code { function: String, target: ReachedBy },
+    /// The test's machine code can reach this changed function. `target` is the likeliest of the changes that reach the test's
+    /// target; there are this many more.
+    Code {
+        function: String,
+        target: ReachedBy,
+        #[serde(default)]
+        more: usize,
+    },
     /// The test can start, load or read this changed input.
     Other { input: OtherInput, target: ReachedBy },
     /// The test names a changed item and this many more.
@@ -401,7 +405,6 @@ impl fmt::Display for Irrelevance {
 impl fmt::Display for NothingBecause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::NoTargets => f.write_str("the chosen packages have no test targets"),
             Self::Identical => f.write_str("the two versions are identical"),
             Self::NoTargetDepends { files } => {
                 write!(f, "no selected test target depends on the changed code ({})", count(files, "file"))
@@ -470,8 +473,9 @@ impl fmt::Display for SelectedBecause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Target(reached_by) => reached_by.fmt(f),
-            Self::Code { function, target } => {
-                write!(f, "can reach changed machine code, {function} ({target})")
+            Self::Code { function, target, more } => {
+                write!(f, "can reach changed machine code, {function} ({target}")?;
+                if *more > 0 { write!(f, " and {more} more)") } else { f.write_str(")") }
             }
             Self::Other { input, target } => write!(f, "can reach changed input, {input} ({target})"),
             Self::Names { item, more: 0 } => write!(f, "names {item}"),

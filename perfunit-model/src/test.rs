@@ -117,6 +117,13 @@ impl TestId {
     pub fn is_generated(&self) -> bool {
         self.name.split("::").any(|segment| segment == GENERATED_MODULE)
     }
+
+    /// Returns true for a symbol of the test itself or of an item inside it: both versions run the same test, so its changes
+    /// were inlined.
+    pub fn holds(&self, symbol: &str) -> bool {
+        let within = symbol.split_once("::").and_then(|(_, path)| path.strip_prefix(self.name.as_str()));
+        within.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    }
 }
 
 impl fmt::Display for TestId {

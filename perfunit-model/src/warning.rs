@@ -22,6 +22,8 @@ pub enum Warning {
     NoCounterpart { gone: Vec<TargetId>, new: Vec<TargetId> },
     /// The versions require different toolchains.
     Toolchains { asked: Sides<Option<String>>, used: ToolchainsUsed },
+    /// The selected packages have no targets with tests.
+    NoTargets,
     /// The filters exclude all targets.
     NoTargetLeft,
     /// Workspace members that the change can reach but cargo's package selection excludes.
@@ -239,6 +241,7 @@ impl Display for Warning {
             Self::Unfiltered(why) => write!(f, "{}", describe_unfiltered(why)),
             Self::NoCounterpart { gone, new } => f.write_str(&no_counterpart(gone, new)),
             Self::Toolchains { asked, used } => f.write_str(&toolchains(asked, used)),
+            Self::NoTargets => f.write_str("the chosen packages have no test targets"),
             Self::NoTargetLeft => f.write_str("the filters exclude all test targets"),
             Self::PackagesLeftOut { packages } => {
                 let named = join(&packages[..packages.len().min(NAMED_PACKAGES)], ", ");

@@ -179,12 +179,15 @@ mod tests {
             // A dependency's own function, and one of the project that a test hands a closure to.
             slower("tests::f", 0.6, &["codec::read::<mycrate::Input>"]),
             slower("tests::g", 0.7, &["mycrate::with::<mycrate::tests::g::{closure#0}>"]),
+            // Helpers of tests are equal in both versions.
+            slower("tests::h", 0.3, &["mycrate::tests::check", "mycrate::parse"]),
+            slower("tests::i", 0.3, &["mycrate::tests::check"]),
         ];
         let expected = [
-            "mycrate::parse (changed machine code): 2 tests slower, +10.0 % to +40.0 %",
+            "mycrate::parse (changed machine code): 3 tests slower, +10.0 % to +40.0 %",
             "codec::read (changed machine code): 1 test slower, +60.0 %",
             "mycrate::with (changed machine code): 1 test slower, +70.0 %",
-            "not explained: 3 tests slower, +20.0 % to +50.0 %",
+            "not explained: 4 tests slower, +20.0 % to +50.0 %",
         ];
         check(&tests, &expected);
     }

@@ -10,7 +10,8 @@ use super::text::{coverage, heading, write_unreached};
 use super::wire::{self, SCHEMA_VERSION, pretty};
 use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{
-    Capture, ListSeconds, Listed, Listing, Reason, Selection, Sides, TargetId, VersionName, Why, variant_name,
+    Capture, ListSeconds, Listed, Listing, ReachedBy, Reason, SelectedBecause, Selection, Sides, TargetId, VersionName,
+    Why, variant_name,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -176,12 +177,16 @@ fn summary(listing: &Listing) -> Text {
     let called = count(calls, "generated call");
     // Targets that cannot have changed may not have been built, so their tests were not counted.
     let subject = if *found > 0 { format!("{selected} of {}", count(*found, "test")) } else { "no test".to_owned() };
-    let text = Text::new(STRONG, subject).and(" can have changed");
+    let is_requested = |listed: &Listed| listed.selected_because == Some(SelectedBecause::Target(ReachedBy::Request));
+    let are_requested = listing.tests.iter().any(is_requested);
+    let text = Text::new(STRONG, subject).and(if are_requested { " were requested" } else { " can have changed" });
     match nothing_because {
         Some(because) if selected == 0 => {
             let text = text.and(format!(": {because}"));
             return if calls > 0 { text.and(format!("; {called} can")) } else { text };
         }
+        // The chosen packages or the filters leave no target.
+        None if *found == 0 && calls == 0 => return Text::new(STRONG, "no test was found"),
         _ => {}
     }
     let text = if calls > 0 { text.and(format!(", and {called}")) } else { text };

@@ -315,9 +315,10 @@ impl Candidates {
             let Some(mut candidate) = self.chosen.get(rank.test).cloned() else { continue };
             if !selected.all_tests {
                 let target = &candidate.test.target;
-                let by_code = || nearest_in_code(&candidate, selected.targets.get(target)?);
                 let reached = reached.get(target).map_or(&[][..], Vec::as_slice);
-                let by_name = rank.nearest.filter(|names| is_borne_out(names, reached, candidate.why.as_ref()));
+                let by_code = || nearest_in_code(candidate.why.as_ref()?, reached, selected.targets.get(target)?);
+                let (test, why) = (&candidate.test, candidate.why.as_ref());
+                let by_name = rank.nearest.filter(|names| is_borne_out(names, reached, test, why));
                 if let Some(because) = by_name.or_else(by_code) {
                     candidate.because = because;
                 }
@@ -331,7 +332,7 @@ impl Candidates {
 /// Checks whether the path by names can be the one that the test takes, because other items may have the same names.
 /// Its item must be one that the target depends on. If machine code was compared, a function of the path must be on the
 /// way to the change there; a function that is inlined into the test has left no name.
-fn is_borne_out(names: &SelectedBecause, reached: &[ReachedBy], why: Option<&Why>) -> bool {
+fn is_borne_out(names: &SelectedBecause, reached: &[ReachedBy], test: &TestId, why: Option<&Why>) -> bool {
     let (item, last, between) = match names {
         SelectedBecause::Names { item, .. } => (item, &item.item, &[][..]),
         SelectedBecause::UsesType { method, item, .. } => (item, method, &[][..]),
@@ -346,8 +347,10 @@ fn is_borne_out(names: &SelectedBecause, reached: &[ReachedBy], why: Option<&Why
         return false;
     }
     let Some(why) = why.filter(|why| !why.changed.is_empty() && why.path.len() > 1) else { return true };
-    let changed = why.changed.iter().flat_map(|changed| [Some(&changed.name), changed.data.as_ref()]).flatten();
-    let met: BTreeSet<&str> = why.path.iter().chain(changed).flat_map(|name| words(name)).collect();
+    if symbols(why).all(|symbol| *symbol == test.name || test.holds(symbol)) {
+        return true;
+    }
+    let met: BTreeSet<&str> = symbols(why).flat_map(|name| words(name)).collect();
     between.iter().chain([last]).filter_map(|name| words(name).last()).any(|name| met.contains(name))
 }
 
@@ -356,11 +359,27 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// Returns the most direct reason in the test's machine code, or in everything that the test can reach.
-fn nearest_in_code(candidate: &Candidate, target: &ReachedBy) -> Option<SelectedBecause> {
-    let (why, target) = (candidate.why.as_ref()?, target.clone());
+/// Returns the functions and data between a test and its changed code.
+fn symbols(why: &Why) -> impl Iterator<Item = &String> {
+    let changed = why.changed.iter().flat_map(|changed| [Some(&changed.name), changed.data.as_ref()]).flatten();
+    why.path.iter().chain(changed)
+}
+
+/// Returns the most direct reason in the test's machine code, or in everything that the test can reach. `reached` are the
+/// changes that reach its target, the first of which is `target`.
+fn nearest_in_code(why: &Why, reached: &[ReachedBy], target: &ReachedBy) -> Option<SelectedBecause> {
+    let is_met = |reached: &&ReachedBy| match reached {
+        ReachedBy::Item(item) => {
+            let ident = words(&item.item).last();
+            symbols(why).flat_map(|name| words(name)).any(|word| Some(word) == ident)
+        }
+        _ => false,
+    };
+    let met = reached.iter().find(is_met);
+    let more = if met.is_some() { 0 } else { reached.len().saturating_sub(1) };
+    let target = met.unwrap_or(target).clone();
     match (why.changed.first(), why.others.first()) {
-        (Some(changed), _) => Some(SelectedBecause::Code { function: changed.name.clone(), target }),
+        (Some(changed), _) => Some(SelectedBecause::Code { function: changed.name.clone(), target, more }),
         (None, Some(input)) => Some(SelectedBecause::Other { input: input.clone(), target }),
         (None, None) => None,
     }
@@ -440,7 +459,7 @@ fn exclusion_reason(test: &TestId, found: Sides<Option<&ListedTest>>, rules: &Te
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::{ChangeKind, ChangedFunction, CodeChange};
+    use perfunit_model::{ChangeKind, ChangedFunction, CodeChange, samples};
 
     fn item(name: &str, path: &str) -> CodeChange {
         CodeChange { change: ChangeKind::Changed, item: name.to_owned(), path: path.to_owned(), line: 1 }
@@ -460,6 +479,10 @@ mod tests {
             between: vec![between.to_owned()],
             is_call: true,
         };
+        let test = samples::test("tests::reads");
+        let is_borne_out = |names: &SelectedBecause, reached: &[ReachedBy], why: Option<&Why>| {
+            super::is_borne_out(names, reached, &test, why)
+        };
         let path = why(&["core::tests::reads", "core::read", "<core::Parser>::line"]);
         assert!(is_borne_out(&direct(&ours), &reached, Some(&path)));
         assert!(!is_borne_out(&direct(&others), &reached, Some(&path)));
@@ -473,5 +496,26 @@ mod tests {
         assert!(!is_borne_out(&through(&copied, "write"), &of_copied, Some(&path)));
         assert!(is_borne_out(&direct(&copied), &of_copied, Some(&why(&["core::tests::reads"]))));
         assert!(is_borne_out(&direct(&copied), &of_copied, None));
+        let own = "core::tests::reads::reads";
+        let inlined = Why {
+            path: vec!["tests::reads".to_owned(), own.to_owned()],
+            changed: vec![ChangedFunction { name: own.to_owned(), data: None }],
+            others: Vec::new(),
+        };
+        assert!(is_borne_out(&through(&copied, "read"), &of_copied, Some(&inlined)));
+    }
+
+    #[test]
+    fn the_change_that_the_code_comes_by_is_named() {
+        let items = [item("PAD", "src/lib.rs"), item("Parser::line", "src/lib.rs")].map(ReachedBy::Item);
+        let named = |function: &str| {
+            let changed = vec![ChangedFunction { name: function.to_owned(), data: None }];
+            let why = Why { path: vec!["tests::reads".to_owned()], changed, others: Vec::new() };
+            nearest_in_code(&why, &items, &items[0]).unwrap().to_string()
+        };
+        let expected = "can reach changed machine code, <core::Parser>::line (changed Parser::line (src/lib.rs:1))";
+        assert_eq!(named("<core::Parser>::line"), expected);
+        let expected = "can reach changed machine code, core::recs (changed PAD (src/lib.rs:1) and 1 more)";
+        assert_eq!(named("core::recs"), expected);
     }
 }

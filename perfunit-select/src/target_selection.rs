@@ -5,7 +5,7 @@ use super::moves;
 use super::reach::{self, Graph, Reached};
 use super::rules::{Data, TestRules};
 use super::scope::{self, InScope, Wanted};
-use super::source::{self, ChangedInput, FileChange, Holder, ItemKind, SourceDiff};
+use super::source::{self, ChangedInput, FileChange, Holder, SourceDiff};
 use super::target_files::{TargetFiles, modules};
 use super::test_inputs::{self, Ruled, taken_in};
 use super::without_tests::is_without_tests;
@@ -208,7 +208,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wante
         let read = test_inputs::source_input_warnings(versions, &selected.target_files, selected.targets.keys());
         selected.warnings.extend(read);
     }
-    if selected.targets.is_empty() {
+    if selected.targets.is_empty() && !selected.in_scope.is_empty() {
         selected.nothing_because = Some(nothing_because(versions, &selected));
     }
     selected.on_request = selected.on_request(versions, &|kind| wanted.scope.asks_for(kind));
@@ -216,9 +216,10 @@ pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wante
 }
 
 impl TargetSelection {
-    /// Drops the targets in which the filters match no test.
+    /// Drops the targets in which the filters match no test. Where nothing is left, the change may still reach other targets.
     fn leave_out_unwanted(&mut self) {
         if self.in_scope.is_empty() {
+            self.warnings.push(Warning::NoTargets);
             return;
         }
         self.in_scope.retain(|target| self.rules.may_take(target));
@@ -355,11 +356,11 @@ fn head_workspace(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wante
     Ok((cargo::load(&context.cargo, &git_root, &manifest)?, git_root))
 }
 
-/// Returns the changed function if nothing else differs, apart from tests.
+/// Returns the changed item if nothing else differs, apart from tests.
 fn only_change(diff: &SourceDiff) -> Option<CodeChange> {
     let mut items = diff.items.iter().filter(|item| !item.is_test && !item.test_only);
     let only = items.next().filter(|_| items.next().is_none() && diff.inputs.is_empty())?;
-    (only.kind == ItemKind::Function && only.change == ChangeKind::Changed).then(|| only.code_change())
+    (only.change == ChangeKind::Changed).then(|| only.code_change())
 }
 
 /// Returns the changed items and inputs.
@@ -369,10 +370,7 @@ fn changes(diff: &SourceDiff) -> impl Iterator<Item = ChangedPart> {
 }
 
 fn nothing_because(versions: &Versions, selected: &TargetSelection) -> NothingBecause {
-    let TargetSelection { diff, in_scope, ignored, without_tests, .. } = selected;
-    if in_scope.is_empty() {
-        return NothingBecause::NoTargets;
-    }
+    let TargetSelection { diff, ignored, without_tests, .. } = selected;
     let files = versions.files.base.changed_paths(&versions.files.head).len();
     if files == 0 {
         return NothingBecause::Identical;

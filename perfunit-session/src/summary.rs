@@ -33,6 +33,7 @@ fn nothing_because(selection: &Selection, targets: usize) -> Option<NothingBecau
     };
     let not_executed = Reason::NotExecuted { functions: 0, programs: Vec::new() };
     Some(match selection.found {
+        0 if targets == 0 => return None,
         0 => NothingBecause::NoTests { targets },
         _ if all(&[Reason::SameExecutable]) => NothingBecause::SameExecutables,
         _ if all(&[Reason::SameExecutable, Reason::SameCode]) => NothingBecause::SameCode,

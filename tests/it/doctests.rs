@@ -78,7 +78,7 @@ fn a_library_without_doc_tests_by_its_manifest_has_none() {
     project.write("src/lib.rs", documented(1500));
     project.commit("changed");
     let run = project.perfunit(["list", "HEAD~1", "--doc"]).expect(0);
-    assert!(run.stdout.contains("the chosen packages have no test targets"), "{}", run.stdout);
+    assert!(run.stderr.contains("the chosen packages have no test targets"), "{}", run.stderr);
 }
 
 /// Returns a generic function that only its doc test calls.

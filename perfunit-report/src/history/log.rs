@@ -74,8 +74,8 @@ pub fn counts(step: &Step) -> String {
 
 fn counts_of_tests(step: &Step) -> String {
     if step.tests.is_empty() {
-        let because = step.nothing_because.map(|because| format!(": {because}"));
-        return format!("no test can have changed{}", because.unwrap_or_default());
+        let unchanged = step.nothing_because.map(|because| format!("no test can have changed: {because}"));
+        return unchanged.unwrap_or_else(|| "no test was found".to_owned());
     }
     let verdicts = [
         (Verdict::Slower, "slower"),

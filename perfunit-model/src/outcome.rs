@@ -121,9 +121,10 @@ impl Outcome {
         self.verdict == Verdict::Inconclusive && was_slower
     }
 
-    /// Returns true if `diff` named no function only because explaining would have taken too long.
-    pub fn is_left_unexplained(&self) -> bool {
-        self.explanation.is_none() && matches!(self.unexplained, Some(Unexplained::LongerThanMeasuring { .. }))
+    /// Returns true if the test changed, or if `diff` explained it or would have with more time.
+    pub fn is_worth_explaining(&self) -> bool {
+        let is_left_out = matches!(self.unexplained, Some(Unexplained::LongerThanMeasuring { .. }));
+        self.verdict.is_change() || self.explanation.is_some() || is_left_out
     }
 
     /// Returns true if another shard of the run measures the test.

@@ -117,7 +117,8 @@ fn summary(run: &Run, conclusion: Conclusion) -> String {
         ("failing", run.failing(Side::Head).count()),
         ("inconclusive", run.inconclusive().count()),
         ("slower-than-ratchet", run.cumulative_losses().len()),
-        ("unchanged", run.count(Verdict::Same) + run.count(Verdict::ChangedBelowThreshold) + bounded),
+        ("below-threshold", run.count(Verdict::ChangedBelowThreshold)),
+        ("unchanged", run.count(Verdict::Same) + bounded),
         ("not-measured", unmeasured.not_measured),
         ("unaffected", unmeasured.unaffected),
     ];
@@ -192,7 +193,7 @@ accepted +4.0 % [3.0, 5.0] mycrate a::y  -  accepted up to 5 %: x y (3f2a91c)
 faster -50.0 % [-51.0, -49.0] mycrate b
 inconclusive +5.0 % [-10.0, 20.0] mycrate e  -  too noisy for its budget (--per-test-budget)
 slower-than-ratchet +2.0 % [1.0, 3.0] mycrate f
-summary verdict=slower slower=2 accepted=1 faster=1 failing=1 inconclusive=1 slower-than-ratchet=1 unchanged=1 not-measured=2 unaffected=1
+summary verdict=slower slower=2 accepted=1 faster=1 failing=1 inconclusive=1 slower-than-ratchet=1 below-threshold=0 unchanged=1 not-measured=2 unaffected=1
 ";
         assert_eq!(render(&of_each_kind(), Denied::default()), expected);
     }

@@ -40,7 +40,7 @@ pub struct ExplainRequest {
     pub target_dir: Option<PathBuf>,
     /// The comparison to explain.
     pub against: Against,
-    /// Names of tests or parts of them; empty for all slower and faster tests, and others that the run left unexplained.
+    /// Names of tests or parts of them; empty for all slower and faster tests, and others with more work.
     pub tests: Vec<String>,
     /// True to match whole names only.
     pub exact: bool,
@@ -282,7 +282,7 @@ fn choose(run: &Run, request: &ExplainRequest, goal: Goal) -> Result<Vec<usize>>
     };
     if request.tests.is_empty() {
         return Ok(match goal {
-            Goal::Responsible => places(&|test| test.verdict.is_change() || test.is_left_unexplained()),
+            Goal::Responsible => places(&Outcome::is_worth_explaining),
             Goal::Profile => places(&|test| Question::about(test).is_some()),
         });
     }

@@ -422,7 +422,10 @@ impl Display for Unused {
                     None => format!("--filterset `{text}`"),
                     Some(from) => format!("default-filter `{text}` ({from})"),
                 };
-                write!(f, "{filter} matches none of the {} tests{place}", among.tests)
+                match among.tests {
+                    1 => write!(f, "{filter} does not match the only test{place}"),
+                    tests => write!(f, "{filter} matches none of the {tests} tests{place}"),
+                }
             }
             Self::Rule { text, from } => write!(f, "{from}: no test matches `{text}`"),
         }

@@ -188,7 +188,7 @@ fn tables(section: &Section<'_>, run: &Run, word: &str, shown: usize, page: &mut
 
 /// Writes a row for each test while there is room.
 fn table(tests: &[&Outcome], run: &Run, word: &str, page: &mut String) {
-    let _ = writeln!(page, "| {word} | change | base | head | interval | responsible |");
+    let _ = writeln!(page, "| {word} | change | base | head | interval | remarks |");
     page.push_str("|---|--:|--:|--:|---|---|\n");
     for (index, outcome) in tests.iter().enumerate() {
         let row = row(outcome, run);

@@ -23,18 +23,18 @@ fn a_comment_reads_like_this() {
 
 **1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
 
-| slower | change | base | head | interval | responsible |
+| slower | change | base | head | interval | remarks |
 |---|--:|--:|--:|---|---|
 | `mycrate parser::tests::long` | **+30.6&nbsp;%** | 1.21&nbsp;µs | 1.58&nbsp;µs | +29.6&nbsp;% to +31.6&nbsp;% |  |
 | `mycrate lexer::tests::tiny` | **+14.6&nbsp;%** | 8.20&nbsp;ns | 9.40&nbsp;ns | +13.6&nbsp;% to +15.6&nbsp;% |  |
 
-| faster | change | base | head | interval | responsible |
+| faster | change | base | head | interval | remarks |
 |---|--:|--:|--:|---|---|
 | `mycrate cache::tests::first` | **-24.0&nbsp;%** | 2.05&nbsp;ms | 1.56&nbsp;ms | -25.0&nbsp;% to -23.0&nbsp;% (first call) |  |
 
 <details><summary>1 inconclusive</summary>
 
-| inconclusive | change | base | head | interval | responsible |
+| inconclusive | change | base | head | interval | remarks |
 |---|--:|--:|--:|---|---|
 | `mycrate net::tests::roundtrip` | **+3.1&nbsp;%** | 48.3&nbsp;µs | 49.8&nbsp;µs | -14.2&nbsp;% to +20.4&nbsp;% | `too noisy for its budget (--per-test-budget)`<br>about 7 times as many pairs would settle it |
 
@@ -42,7 +42,7 @@ fn a_comment_reads_like_this() {
 
 <details><summary>1 unchanged (within ±10 %)</summary>
 
-| unchanged (within ±10 %) | change | base | head | interval | responsible |
+| unchanged (within ±10 %) | change | base | head | interval | remarks |
 |---|--:|--:|--:|---|---|
 | `mycrate net::tests::handshake` | **+0.90&nbsp;%** | 51.2&nbsp;µs | 51.7&nbsp;µs | -1.8&nbsp;% to +3.6&nbsp;% | within ±5 %<br>`too noisy for its budget (--per-test-budget)` |
 
@@ -88,18 +88,18 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 - `lexer::word (src/lexer.rs:12), source unchanged`: 1 test slower, +30.6 %
 - `not explained`: 1 test slower, +14.6 %
 
-| slower | change | base | head | interval | responsible |
+| slower | change | base | head | interval | remarks |
 |---|--:|--:|--:|---|---|
 | `mycrate parser::tests::long` | **+30.6&nbsp;%** | 1.21&nbsp;µs | 1.58&nbsp;µs | +29.6&nbsp;% to +31.6&nbsp;% | `lexer::word` (`src/lexer.rs:12`), 98 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)<br>suspect&#58; allocations and instructions are unchanged; possible causes are caches, branches, waiting, and code placement |
 | `mycrate lexer::tests::tiny` | **+14.6&nbsp;%** | 8.20&nbsp;ns | 9.40&nbsp;ns | +13.6&nbsp;% to +15.6&nbsp;% |  |
 
-| faster | change | base | head | interval | responsible |
+| faster | change | base | head | interval | remarks |
 |---|--:|--:|--:|---|---|
 | `mycrate cache::tests::first` | **-24.0&nbsp;%** | 2.05&nbsp;ms | 1.56&nbsp;ms | -25.0&nbsp;% to -23.0&nbsp;% (first call) |  |
 
 <details><summary>1 inconclusive</summary>
 
-| inconclusive | change | base | head | interval | responsible |
+| inconclusive | change | base | head | interval | remarks |
 |---|--:|--:|--:|---|---|
 | `mycrate net::tests::roundtrip` | **+3.1&nbsp;%** | 48.3&nbsp;µs | 49.8&nbsp;µs | -14.2&nbsp;% to +20.4&nbsp;% | `too noisy for its budget (--per-test-budget)`<br>about 7 times as many pairs would settle it |
 
@@ -107,7 +107,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 <details><summary>1 unchanged (within ±10 %)</summary>
 
-| unchanged (within ±10 %) | change | base | head | interval | responsible |
+| unchanged (within ±10 %) | change | base | head | interval | remarks |
 |---|--:|--:|--:|---|---|
 | `mycrate net::tests::handshake` | **+0.90&nbsp;%** | 51.2&nbsp;µs | 51.7&nbsp;µs | -1.8&nbsp;% to +3.6&nbsp;% | within ±5 %<br>`too noisy for its budget (--per-test-budget)` |
 
@@ -357,7 +357,7 @@ fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b`): 1 measured of 412 tests.
 
-| worse | change | base | head | interval | responsible |
+| worse | change | base | head | interval | remarks |
 |---|--:|--:|--:|---|---|
 | `mycrate a` | **+0.00&nbsp;%** | 1.00&nbsp;µs | 1.00&nbsp;µs | -1.0&nbsp;% to +1.0&nbsp;% |  |
 

@@ -387,3 +387,26 @@ fn nothing_because(versions: &Versions, selected: &TargetSelection) -> NothingBe
     let reasons: Vec<Irrelevance> = diff.irrelevant.iter().map(|(_, why)| *why).collect();
     NothingBecause::irrelevant(files, &reasons)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_changed_item_outside_of_tests_is_found_whatever_it_is() {
+        let base =
+            "impl A { fn read(&self) { 1 } }\nconst WIDTH: usize = 1;\n#[cfg(test)] mod tests { fn help() { 1 } }";
+        let only = |head: &str| {
+            let sides = [base, head].map(|text| Some(text.as_bytes().to_vec()));
+            let [base, head] = sides;
+            let change = FileChange { path: "src/lib.rs".to_owned(), base, head };
+            only_change(&source::diff(&[change], &|_| false)).map(|change| change.item)
+        };
+        let method = base.replace("&self) { 1 }", "&self) { 2 }");
+        assert_eq!(only(&method).as_deref(), Some("A::read"));
+        assert_eq!(only(&method.replace("help() { 1 }", "help() { 2 }")).as_deref(), Some("A::read"));
+        assert_eq!(only(&base.replace("WIDTH: usize = 1", "WIDTH: usize = 2")).as_deref(), Some("WIDTH"));
+        assert_eq!(only(&method.replace("WIDTH: usize = 1", "WIDTH: usize = 2")), None);
+        assert_eq!(only(base), None);
+    }
+}

@@ -187,7 +187,7 @@ fn one(counting: &Counting<'_>, config: &Config, question: &Question) -> Tried<E
         functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
     }
     let has_changed = |key: u64| inquiry.has_changed(&functions, key);
-    let judged = counted.into_iter().map(|(event, all, steady)| Evidence::of(event, all, steady.as_ref(), has_changed));
+    let judged = counted.into_iter().map(|(event, all, steady)| Evidence::of(event, all, steady, has_changed));
     let judged = judged.collect::<Option<Vec<Evidence>>>().ok_or(Stop::Because(Unexplained::TooFewCalls))?;
     let told = telling(&judged, question, &has_changed);
     let known = Known {
@@ -332,9 +332,11 @@ struct Evidence {
 
 impl Evidence {
     /// Attributes the difference; `None` for fewer calls than an interval needs.
-    fn of(event: Event, merged: Merged, steady: Option<&Merged>, has_changed: impl Fn(u64) -> bool) -> Option<Self> {
+    fn of(event: Event, merged: Merged, steady: Option<Merged>, has_changed: impl Fn(u64) -> bool) -> Option<Self> {
+        let merged = merged.with_equal_calls_of_inlined(&has_changed);
         let attribution = attribute_estimated(&merged, ALPHA, &has_changed)?;
-        let steady = attribute_estimated(steady.unwrap_or(&merged), ALPHA, &has_changed)?;
+        let steady = steady.map(|steady| steady.with_equal_calls_of_inlined(&has_changed));
+        let steady = attribute_estimated(steady.as_ref().unwrap_or(&merged), ALPHA, &has_changed)?;
         let differences = differences(&merged, ALPHA)?;
         Some(Self { event, merged, attribution, steady, differences })
     }

@@ -14,6 +14,8 @@ pub struct MergedNode {
     pub parent: usize,
     /// Calls in one run, by pair.
     pub calls: Sides<Vec<f64>>,
+    /// True if calls are estimated on a side (see [`RecordedNode::is_inlined`]).
+    pub is_inlined: bool,
     /// Recursive calls in one run, by pair.
     pub recursions: Sides<Vec<f64>>,
     /// Self time in one run, ns, by pair.
@@ -41,7 +43,8 @@ impl Default for Merged {
 impl MergedNode {
     fn new(key: u64, parent: usize, pairs: usize) -> Self {
         let zeros = || Sides { base: vec![0.0; pairs], head: vec![0.0; pairs] };
-        Self { key, parent, calls: zeros(), recursions: zeros(), self_cost: zeros(), probe_cost: zeros() }
+        let (calls, recursions) = (zeros(), zeros());
+        Self { key, parent, calls, is_inlined: false, recursions, self_cost: zeros(), probe_cost: zeros() }
     }
 
     /// Returns the figures of each pair, in the order of [`RecordedNode`].
@@ -67,6 +70,33 @@ impl Merged {
         corrected
     }
 
+    /// Returns the tree in which unchanged functions call inlined ones equally often in both versions: the calls of inlined
+    /// code are estimated, and loops of the callee count as calls where the compiler begins them in the caller.
+    #[must_use]
+    pub fn with_equal_calls_of_inlined(mut self, has_changed: impl Fn(u64) -> bool) -> Self {
+        for index in 1..self.nodes.len() {
+            let (callers, nodes) = self.nodes.split_at_mut(index);
+            let node = &mut nodes[0];
+            let caller = &callers[node.parent];
+            if !node.is_inlined || has_changed(caller.key) {
+                continue;
+            }
+            for pair in 0..self.pairs {
+                let growth = |calls: &Sides<Vec<f64>>| calls.head[pair] / calls.base[pair];
+                let growth = match node.parent {
+                    0 => growth(&node.calls).recip(),
+                    _ => growth(&caller.calls) / growth(&node.calls),
+                };
+                // Otherwise one version does not call one of the two.
+                if growth.is_normal() {
+                    node.calls.head[pair] *= growth;
+                    node.recursions.head[pair] *= growth;
+                }
+            }
+        }
+        self
+    }
+
     /// Adds the trees of a pair of processes.
     pub fn add(&mut self, pair: &Sides<Recorded>) {
         for node in &mut self.nodes {
@@ -87,6 +117,7 @@ impl Merged {
             let place = if index == 0 { 0 } else { self.place(places[node.parent], node.key) };
             places.push(place);
             let merged = &mut self.nodes[place];
+            merged.is_inlined |= node.is_inlined;
             // Two threads may record the same path.
             let values = [node.calls, node.recursions, node.self_cost, node.probe_cost];
             for (sums, value) in merged.figures().into_iter().zip(values) {
@@ -190,6 +221,26 @@ mod tests {
         merged.add(&Sides { base: tree(&[(ROOT, 0, 1.0), (7, 0, 2.5)]), head: tree(&[(ROOT, 0, 1.0)]) });
         assert_eq!(merged.nodes[1].self_cost, Sides { base: vec![0.0, 2.5], head: vec![2.0, 0.0] });
         assert_eq!(merged.nodes[1].calls, Sides { base: vec![0.0, 1.0], head: vec![1.0, 0.0] });
+    }
+
+    #[test]
+    fn unchanged_functions_call_inlined_ones_as_often_as_before() {
+        let calls = |of_run: f64, of_line: f64, of_word: f64| {
+            let mut recorded = tree(&[(ROOT, 0, 1.0), (7, 0, 2.0), (8, 1, 3.0), (9, 2, 4.0)]);
+            for (node, calls) in recorded.nodes[1..].iter_mut().zip([of_run, of_line, of_word]) {
+                (node.calls, node.is_inlined) = (calls, true);
+            }
+            recorded
+        };
+        let mut merged = Merged::default();
+        merged.add(&Sides { base: calls(1.0, 10.0, 20.0), head: calls(35.0, 30.0, 90.0) });
+        merged.add(&Sides { base: calls(1.0, 0.0, 0.0), head: calls(35.0, 30.0, 90.0) });
+        let head = |changed: &[u64]| {
+            let merged = merged.clone().with_equal_calls_of_inlined(|key| changed.contains(&key));
+            merged.nodes[1..].iter().map(|node| node.calls.head.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(head(&[]), [vec![1.0, 1.0], vec![10.0, 30.0], vec![20.0, 90.0]]);
+        assert_eq!(head(&[8]), [vec![1.0, 1.0], vec![10.0, 30.0], vec![90.0, 90.0]]);
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub struct RecordedNode {
     pub calls: f64,
     /// The recursive ones among these calls, direct or indirect.
     pub recursions: f64,
+    /// True if calls are estimated, because code of the function was inlined into its caller.
+    pub is_inlined: bool,
     /// Self time in one run, ns.
     pub self_cost: f64,
     /// The cost of the probes as far as the process could measure it, ns; `self_cost` excludes it.
@@ -35,7 +37,7 @@ pub struct RecordedNode {
 impl RecordedNode {
     /// Returns a node without calls and without time.
     pub fn root(key: u64) -> Self {
-        Self { key, parent: 0, calls: 0.0, recursions: 0.0, self_cost: 0.0, probe_cost: 0.0 }
+        Self { key, parent: 0, calls: 0.0, recursions: 0.0, is_inlined: false, self_cost: 0.0, probe_cost: 0.0 }
     }
 }
 
@@ -264,6 +266,7 @@ impl Means {
                     recursions: self.recursions[index] + self.repeats[index],
                     self_cost,
                     probe_cost,
+                    ..RecordedNode::root(key)
                 },
             };
             places[index] = found.len();

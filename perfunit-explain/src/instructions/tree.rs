@@ -136,6 +136,7 @@ impl Growing<'_> {
                     if index == 0 { (node, calls) } else { (parts[part.caller], part.entries as f64 * share.calls) };
                 let place = self.place(part.owner, caller, calls);
                 self.nodes[place].self_cost += part.own as f64 * share.costs;
+                self.nodes[place].is_inlined |= index > 0 && matches!(part.owner, Owner::Function(_));
                 parts.push(place);
             }
             for (part, call) in &group.calls {

@@ -28,6 +28,10 @@ const DISTORTED: f64 = 4.0;
 const UNSEEN_STARTS: f64 = 4.0;
 /// Share of a change that counts as most of it, because instructions differ in time.
 const ACCOUNTED: f64 = 0.5;
+/// The same if nearly all of the difference is in a changed function: the rest of the time is probably there, too.
+const ACCOUNTED_BY_ONE: f64 = 0.25;
+/// The share of the difference that is nearly all of it.
+const NEARLY_ALL: f64 = 0.9;
 
 /// The measured pairing that questions are about, and options for answers.
 #[derive(Clone, Copy)]
@@ -170,9 +174,9 @@ impl Question {
         FEWEST_PAIRS as f64 * self.pair_seconds() > LONGEST.as_secs_f64()
     }
 
-    /// Returns whether this change of instructions, a fraction, accounts for most of the change in time.
-    fn is_accounted_for(&self, instructions: Option<f64>) -> bool {
-        instructions.is_some_and(|more| (1.0 + more).ln() / (1.0 + self.change).ln() >= ACCOUNTED)
+    /// Returns whether this change of instructions, a fraction, accounts for this part of the change in time.
+    fn is_accounted_for(&self, instructions: Option<f64>, part: f64) -> bool {
+        instructions.is_some_and(|more| (1.0 + more).ln() / (1.0 + self.change).ln() >= part)
     }
 
     pub fn too_long(&self) -> Unexplained {
@@ -227,8 +231,9 @@ fn starts(outcome: &Outcome) -> f64 {
 }
 
 impl Answers {
-    /// Returns whether a test needs no other engine: its instructions account for the change in time, and either the
-    /// function with the most additional instructions changed, or another change may be the cause.
+    /// Returns whether a test needs no other engine: its instructions account for most of the change in time, and either the
+    /// function with the most additional instructions changed, or another change may be the cause. If that changed function
+    /// has nearly all of them, they need to account for less.
     ///
     /// Probes do not see into programs that a test starts.
     pub fn settle(&self, question: &Question) -> bool {
@@ -238,9 +243,11 @@ impl Answers {
         if question.starts > 0.0 {
             return true;
         }
-        let has_changed = found.responsible.first().is_some_and(|first| first.changed.is_some())
-            || found.causes.first().is_some_and(|cause| cause.share >= ACCOUNTED);
-        question.is_accounted_for(found.instructions) && has_changed
+        let first = found.responsible.first().filter(|first| first.changed.is_some());
+        let is_one = first.is_some_and(|first| first.share >= NEARLY_ALL);
+        let part = if is_one { ACCOUNTED_BY_ONE } else { ACCOUNTED };
+        let is_caused = first.is_some() || found.causes.first().is_some_and(|cause| cause.share >= ACCOUNTED);
+        is_caused && question.is_accounted_for(found.instructions, part)
     }
 
     /// Merges explanations by time for tests with instructions that did not suffice.
@@ -255,7 +262,10 @@ impl Answers {
             let is_worse = match &answer {
                 Ok(found) => found.responsible.is_empty() || found.distortion >= DISTORTED,
                 // A changed function that executes more says something, even if waits or cache misses take most of the time.
-                Err(_) => question.is_accounted_for(instructions) || first.is_some_and(|first| first.changed.is_some()),
+                Err(_) => {
+                    question.is_accounted_for(instructions, ACCOUNTED)
+                        || first.is_some_and(|first| first.changed.is_some())
+                }
             };
             if first.is_some() && is_worse {
                 continue;

@@ -94,7 +94,9 @@ fn install_hook(seat: &'static Seat) {
             .copied()
             .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
             .unwrap_or("panicked with a value that is not a string");
-        let place = info.location().map_or(String::new(), |l| format!(" ({}:{})", l.file(), l.line()));
+        // A place in the standard library tells nothing, and its path is long.
+        let place = info.location().filter(|location| !location.file().starts_with("/rustc/"));
+        let place = place.map_or(String::new(), |location| format!(" ({}:{})", location.file(), location.line()));
         keep_message(area, &format!("{message}{place}"));
     }));
 }

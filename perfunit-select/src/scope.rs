@@ -24,6 +24,7 @@ pub struct InScope {
 /// Resolves the selection. Returns an error for a name or pattern that matches nothing.
 pub fn find(location: &Location, scope: &Scope, workspace: &Workspace) -> Result<InScope> {
     let members: Vec<&Package> = workspace.members().collect();
+    let by_default = workspace.selected_by_default(location.own.as_ref());
     let (chosen, excluded) = (specs(&scope.packages, &members)?, specs(&scope.exclude, &members)?);
     let wanted = |package: &&&Package| {
         if scope.only.contains(&package.name) {
@@ -31,7 +32,7 @@ pub fn find(location: &Location, scope: &Scope, workspace: &Workspace) -> Result
         } else if scope.workspace {
             !excluded.iter().any(|spec| spec.takes(package))
         } else if chosen.is_empty() {
-            location.default_packages.contains(&package.name)
+            by_default.contains(&package.name)
         } else {
             chosen.iter().any(|spec| spec.takes(package))
         }

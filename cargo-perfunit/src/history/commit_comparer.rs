@@ -251,6 +251,9 @@ fn terms(options: &Options, repository: &Repository, toolchain: &str) -> Result<
         serde_json::to_vec(&asked).map_err(|error| Error::setup(format!("cannot name the options: {error}")))?;
     let key = KeyBuilder::default().with(asked).with(toolchain).with(env!("CARGO_PKG_VERSION"));
     let folder = options.manifest.as_deref().and_then(Path::parent).unwrap_or(&options.folder);
+    // It selects the packages.
+    let place = folder.strip_prefix(repository.root()).unwrap_or(folder).to_string_lossy();
+    let key = key.with(place.as_bytes());
     Ok(with_code_settings(key, folder, repository, &options.build.arguments)?.finish())
 }
 

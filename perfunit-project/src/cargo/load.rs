@@ -21,8 +21,16 @@ pub struct Location {
     pub workspace_root: PathBuf,
     /// Cargo's target folder.
     pub target_directory: PathBuf,
-    /// Packages that cargo selects by default.
-    pub default_packages: BTreeSet<String>,
+    /// The member that the user is in, which cargo selects by default; `None` in the workspace's root.
+    pub own: Option<OwnPackage>,
+}
+
+/// A member by name and folder, one of which other versions may not have.
+#[derive(Debug, Clone)]
+pub struct OwnPackage {
+    pub name: String,
+    /// Folder, relative to the workspace's root.
+    pub folder: PathBuf,
 }
 
 /// Finds the workspace from the current folder or an explicit manifest.
@@ -37,18 +45,12 @@ pub fn locate(cargo: &Cargo, folder: &Path, manifest: Option<&Path>) -> Result<L
         None => nearest_manifest(folder).unwrap_or_else(|| workspace_root.join("Cargo.toml")),
     };
     let own = metadata.packages.iter().find(|package| package.manifest_path.as_std_path() == manifest);
-    let default_packages = match own {
-        Some(package) if manifest.parent() != Some(workspace_root.as_path()) => {
-            BTreeSet::from([package.name.to_string()])
-        }
-        _ => metadata.workspace_default_packages().iter().map(|package| package.name.to_string()).collect(),
-    };
-    Ok(Location {
-        manifest,
-        workspace_root,
-        target_directory: metadata.target_directory.clone().into(),
-        default_packages,
-    })
+    let folder = manifest.parent().and_then(|folder| folder.strip_prefix(&workspace_root).ok());
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+    let own = own
+        .zip(folder)
+        .map(|(package, folder)| OwnPackage { name: package.name.to_string(), folder: folder.to_owned() });
+    Ok(Location { manifest, workspace_root, target_directory: metadata.target_directory.clone().into(), own })
 }
 
 /// Loads the workspace of a manifest. Paths become relative to `git_root`.
@@ -57,6 +59,11 @@ pub fn load(cargo: &Cargo, git_root: &Path, manifest: &Path) -> Result<Workspace
     let metadata = metadata(cargo, folder, Some(manifest), Resolution::None)?;
     let mut workspace = Workspace {
         root: relative(git_root, metadata.workspace_root.as_std_path()).unwrap_or_default(),
+        default_packages: metadata
+            .workspace_default_packages()
+            .iter()
+            .map(|package| package.name.to_string())
+            .collect(),
         ..Workspace::default()
     };
     add_packages(cargo, git_root, &metadata, true, &mut workspace)?;

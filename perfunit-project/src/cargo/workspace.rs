@@ -1,5 +1,6 @@
 //! Packages and targets of a version.
 
+use super::load::OwnPackage;
 use crate::git::path::within;
 use perfunit_model::{TargetId, TargetKind};
 use perfunit_system::fs;
@@ -14,6 +15,8 @@ pub struct Workspace {
     pub root: String,
     /// Workspace members, then the packages of the repository that they depend on by path or by a patch.
     pub packages: Vec<Package>,
+    /// Members that cargo selects by default in the root folder.
+    pub default_packages: BTreeSet<String>,
     /// Absolute folders of path dependencies and patches outside of the repository.
     pub outside: BTreeSet<PathBuf>,
     /// In head's workspace: base's workspace, if its packages or targets have other names or paths.
@@ -23,6 +26,16 @@ pub struct Workspace {
 impl Workspace {
     pub fn members(&self) -> impl Iterator<Item = &Package> {
         self.packages.iter().filter(|package| package.member)
+    }
+
+    /// Returns the members that cargo selects by default for a user in this member; for none, those of the root folder. In
+    /// another version the member may have another name or folder.
+    pub fn selected_by_default(&self, own: Option<&OwnPackage>) -> BTreeSet<String> {
+        let Some(own) = own else { return self.default_packages.clone() };
+        let folder = Path::new(&self.root).join(&own.folder);
+        let named = self.members().find(|package| package.name == own.name);
+        let found = named.or_else(|| self.members().find(|package| Path::new(&package.dir) == folder));
+        found.into_iter().map(|package| package.name.clone()).collect()
     }
 
     /// Adds the doc tests of the members' libraries as separate targets.

@@ -46,6 +46,11 @@ pub fn worst(step: &Step) -> Option<Verdict> {
     worst.into_iter().find(|verdict| step.with(*verdict).next().is_some())
 }
 
+/// Returns whether no test of a step can have changed.
+pub fn is_unchanged(step: &Step) -> bool {
+    step.tests.is_empty() && (step.found > 0 || step.nothing_because.is_some())
+}
+
 /// Returns slower and faster tests, the largest change first.
 pub fn changed_tests(step: &Step) -> Vec<&StepTest> {
     let mut moved: Vec<&StepTest> = step.changed_tests().collect();
@@ -61,7 +66,8 @@ pub(super) fn heading(step: &Step, name: &Text, screen: &mut Screen) {
             let (word, style) = figures::status(verdict, Words::OfTime);
             screen.status(word, style, name);
         }
-        None => screen.status("Unchanged", PLAIN, name),
+        None if is_unchanged(step) => screen.status("Unchanged", PLAIN, name),
+        None => screen.status("Not measured", WARN, name),
     }
 }
 
@@ -74,8 +80,13 @@ pub fn counts(step: &Step) -> String {
 
 fn counts_of_tests(step: &Step) -> String {
     if step.tests.is_empty() {
-        let unchanged = step.nothing_because.map(|because| format!("no test can have changed: {because}"));
-        return unchanged.unwrap_or_else(|| "no test was found".to_owned());
+        let because = step.nothing_because.map(|because| format!(": {because}")).unwrap_or_default();
+        let is_unchanged = is_unchanged(step);
+        return if is_unchanged {
+            format!("no test can have changed{because}")
+        } else {
+            "no test was found".to_owned()
+        };
     }
     let verdicts = [
         (Verdict::Slower, "slower"),
@@ -165,7 +176,7 @@ impl Counts {
             commits: history.entries.len(),
             slower: with(Verdict::Slower),
             faster: with(Verdict::Faster),
-            unchanged: steps.iter().filter(|step| step.tests.is_empty()).count(),
+            unchanged: steps.iter().filter(|step| is_unchanged(step)).count(),
             skipped: history.entries.len() - steps.len() - open,
             open,
             left_out: history.left_out,

@@ -8,10 +8,10 @@ use super::assemble::{Known, OfTest, function_of};
 use super::attribute::{Attribution, Part};
 use super::question::Inquiry;
 use perfunit_measure::ROOT;
-use perfunit_model::{Cause, ChangeKind, Changed, CodeChange, Explanation, Function, Side};
+use perfunit_model::{Cause, ChangeKind, Changed, CodeChange, Explanation, Function, Side, Sides};
 use perfunit_project::git::path::parent;
 use perfunit_project::git::{FileSet, Mode, Versions};
-use perfunit_select::reach::{Graph, NameIndex, PackageNode};
+use perfunit_select::reach::{Graph, NameIndex};
 use perfunit_select::source::{self, ChangedInput, ChangedItem, FileInTarget, InputKind, ItemKind, Place};
 use perfunit_select::{TargetSelection, index_of_head};
 use std::borrow::Cow;
@@ -261,22 +261,15 @@ pub fn sources(selected: &TargetSelection, side: Side) -> BTreeMap<String, Sourc
 pub fn facts(inquiry: &Inquiry<'_>) -> Facts {
     let Inquiry { versions, selected, .. } = *inquiry;
     let graph = &selected.graph;
-    let locked = compare_lock_files(versions, selected);
-    let inputs = Inputs { versions, graph, locked, profile: &inquiry.build.profile };
+    let path = in_folder(&graph.root, "Cargo.lock");
+    let read = |side: Side| versions.read_file(versions.files.get(side), &path).unwrap_or_default();
+    let locks = Sides { base: read(Side::Base), head: read(Side::Head) };
+    let locked = source::locked_changes(&locks.base, &locks.head);
+    let inputs = Inputs { versions, graph, locks, locked, profile: &inquiry.build.profile };
     let mut suspects = inputs.dependencies();
     suspects.extend(selected.diff.inputs.iter().filter_map(|input| inputs.suspect(input)));
     suspects.extend(code(selected));
     Facts { suspects, index: index_of_head(versions, selected) }
-}
-
-/// Returns the external packages that differ, by the workspace's lock file.
-fn compare_lock_files(versions: &Versions, selected: &TargetSelection) -> Vec<source::LockedChange> {
-    let path = in_folder(&selected.graph.root, "Cargo.lock");
-    let read = |side: Side| versions.read_file(versions.files.get(side), &path);
-    match (read(Side::Base), read(Side::Head)) {
-        (Some(base), Some(head)) => source::locked_changes(&base, &head),
-        _ => Vec::new(),
-    }
 }
 
 fn in_folder(folder: &str, name: &str) -> String {
@@ -287,6 +280,8 @@ fn in_folder(folder: &str, name: &str) -> String {
 struct Inputs<'a> {
     versions: &'a Versions,
     graph: &'a Graph,
+    /// The lock files; empty where there is none.
+    locks: Sides<Vec<u8>>,
     locked: Vec<source::LockedChange>,
     profile: &'a str,
 }
@@ -301,9 +296,8 @@ impl Inputs<'_> {
             },
             packages: {
                 // Engines that distinguish functions of external packages attribute to the package itself.
-                let mut packages = depending_on(self.graph, &change.name);
-                packages.insert(change.name.clone());
-                packages
+                let in_locks = [&self.locks.base, &self.locks.head].map(|lock| source::dependents(lock, &change.name));
+                in_locks.into_iter().flatten().chain([change.name.clone()]).collect()
             },
             place: None,
         });
@@ -352,15 +346,6 @@ impl Inputs<'_> {
         let keys: Vec<String> = keys.into_iter().filter(counts).collect();
         (!keys.is_empty()).then(|| Changed::Configuration { path: path.to_owned(), keys })
     }
-}
-
-/// Returns the packages of the repository that depend on an external package; all packages if that is unknown.
-fn depending_on(graph: &Graph, name: &str) -> BTreeSet<String> {
-    let depends = |package: &&PackageNode| {
-        let known = graph.external.get(&package.name).filter(|known| !known.is_empty());
-        known.is_none_or(|known| known.contains(name))
-    };
-    graph.packages.iter().filter(depends).map(|package| package.name.clone()).collect()
 }
 
 fn everything(graph: &Graph) -> BTreeSet<String> {
@@ -470,7 +455,7 @@ mod tests {
     use crate::attribute::{attribute, differences};
     use crate::merge::Merged;
     use perfunit_measure::{Recorded, RecordedNode};
-    use perfunit_model::{Engine, ExplanationNote, Sides, Strategy, TargetId, TargetKind, TestId};
+    use perfunit_model::{Engine, ExplanationNote, Strategy, TargetId, TargetKind, TestId};
     use perfunit_select::source::LockedChange;
     use std::collections::BTreeMap;
 
@@ -683,16 +668,5 @@ mod tests {
         let of_another = |key: &str| is_of_another_profile(key, &profiles("bench", manifest));
         assert!(!of_another("profile.bench.lto") && !of_another("profile.release.lto") && !of_another("features.a"));
         assert!(of_another("profile.dev.opt-level"));
-    }
-
-    #[test]
-    fn without_a_graph_every_package_depends_on_everything() {
-        let package = |name: &str| PackageNode { name: name.into(), ..PackageNode::default() };
-        let external = BTreeMap::from([("a".to_owned(), BTreeSet::from(["serde".to_owned()]))]);
-        let mut graph = Graph { packages: vec![package("a"), package("b")], external, ..Graph::default() };
-        let of = |graph: &Graph, name: &str| depending_on(graph, name).into_iter().collect::<Vec<_>>();
-        assert_eq!(of(&graph, "serde"), ["a", "b"]);
-        graph.external.insert("b".to_owned(), BTreeSet::from(["libc".to_owned()]));
-        assert_eq!(of(&graph, "serde"), ["a"]);
     }
 }

@@ -182,7 +182,7 @@ fn cause_line(causes: &[Cause], code_changed: Option<bool>, glyphs: Glyphs) -> S
     let text = match code_changed {
         Some(false) => {
             format!(
-                "no code of the workspace changed, but this did: {named}. {share} % of the difference is in code that {they} can reach"
+                "no workspace code that the test can reach changed, but this did: {named}. {share} % of the difference is in code that {they} can reach"
             )
         }
         _ => format!(
@@ -337,7 +337,11 @@ mod tests {
 
     #[test]
     fn where_no_code_changed_the_cause_comes_before_the_function() {
-        check(with_cause(false), "Cargo.toml: profile.bench.lto", "cause: no code of the workspace changed");
+        check(
+            with_cause(false),
+            "Cargo.toml: profile.bench.lto",
+            "cause: no workspace code that the test can reach changed",
+        );
         check(with_cause(true), "lexer::word (src/lexer.rs:12)", "responsible: lexer::word (src/lexer.rs:12): +400 ns");
         check(responsible(), "lexer::word (src/lexer.rs:12)", "responsible: lexer::word (src/lexer.rs:12): +400 ns");
     }
@@ -380,7 +384,7 @@ mod tests {
 
     #[test]
     fn a_single_cause_is_told_plainly() {
-        let expected = "no code of the workspace changed, but this did: serde 1.0 -> 1.1. 94 % of the difference \
+        let expected = "no workspace code that the test can reach changed, but this did: serde 1.0 -> 1.1. 94 % of the difference \
                         is in code that it can reach";
         assert_eq!(told(&[dependency("serde", 0.94)], Some(false)), expected);
     }

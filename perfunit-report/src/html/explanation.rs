@@ -352,7 +352,7 @@ mod tests {
         let changed = Changed::Configuration { path: "Cargo.toml".into(), keys: vec!["profile.bench.lto".into()] };
         let causes = vec![Cause { changed, share: 0.97 }];
         let text = render(&Explanation { causes, code_changed: Some(false), ..responsible() });
-        let cause = text.find("No code of the workspace changed, but this did: Cargo.toml").unwrap();
+        let cause = text.find("No workspace code that the test can reach changed, but this did: Cargo.toml").unwrap();
         assert!(cause < text.find("<ol class=\"responsible\"").unwrap(), "{text}");
     }
 

@@ -29,6 +29,30 @@ pub fn packages_with_path(lock: &[u8]) -> Option<Vec<String>> {
     own.map(|package| package.get("name")?.as_str().map(str::to_owned)).collect()
 }
 
+/// Returns the names of all packages that depend on a package, directly or not; none if the file cannot be parsed.
+pub fn dependents(lock: &[u8], name: &str) -> BTreeSet<String> {
+    let lock: Table = std::str::from_utf8(lock).ok().and_then(|text| text.parse().ok()).unwrap_or_default();
+    let packages = lock.get("package").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut direct: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for package in packages {
+        let Some(own) = package.get("name").and_then(Value::as_str) else { continue };
+        let all = package.get("dependencies").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        // `name`, `name version` or `name version (source)`.
+        for dependency in all.iter().filter_map(|dependency| dependency.as_str()?.split(' ').next()) {
+            direct.entry(dependency).or_default().push(own);
+        }
+    }
+    let (mut found, mut open) = (BTreeSet::new(), vec![name]);
+    while let Some(next) = open.pop() {
+        for dependent in direct.get(next).into_iter().flatten() {
+            if found.insert((*dependent).to_owned()) {
+                open.push(dependent);
+            }
+        }
+    }
+    found
+}
+
 /// Compares parsed lock files.
 pub(super) fn changes(base: &Table, head: &Table) -> Vec<LockedChange> {
     let (base, head) = (Locked::of(base), Locked::of(head));
@@ -173,6 +197,14 @@ mod tests {
         check(&["a 1 r"], &["b 1 r"], &[("a", &["1"], &[]), ("b", &[], &["1"])]);
         check(&["a 1 r"], &["a 1 git"], &[("a", &["1"], &["1"])]);
         check(&["own 1", "a 1 r"], &["own 2", "a 1 r"], &[]);
+    }
+
+    #[test]
+    fn dependents_are_found_through_others() {
+        let lock = lock(&["own 1 > a,c 2", "gen 1", "a 1 r > b 1 (registry)", "b 1 r", "c 2 r"]);
+        let found = |name: &str| dependents(lock.as_bytes(), name).into_iter().collect::<Vec<_>>();
+        assert_eq!((found("b"), found("c")), (vec!["a".to_owned(), "own".to_owned()], vec!["own".to_owned()]));
+        assert!(found("own").is_empty());
     }
 
     #[test]

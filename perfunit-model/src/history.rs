@@ -104,6 +104,8 @@ pub enum Skipped {
     Failed { error: String },
     /// The tests of the target could not be listed.
     Unlisted,
+    /// The commit does not have the test.
+    NoTest,
 }
 
 /// The commits of a range, oldest first, with the changes of each.

@@ -9,6 +9,7 @@ use perfunit_model::{Bisection, Commit, Direction, Explain, Further, TestId, Unr
 use perfunit_project::git::{Repository, Walk};
 use perfunit_session::Options;
 use perfunit_system::term::Terminal;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The request of a search.
@@ -72,9 +73,10 @@ pub fn bisect(request: &BisectRequest, terminal: Terminal) -> Result<Bisection> 
     let (test, change) = tests.swap_remove(0);
     let comparer = comparer.of_tests(vec![test.name.clone()])?;
     let (line, repository) = (&line[..], &repository);
-    let skipped = Vec::new();
+    let (commits, skipped, having) = (comparer, Vec::new(), BTreeMap::new());
+    let test_of_ends = test.clone();
     let mut comparer =
-        TestComparer { commits: comparer, test: test.clone(), direction, line, repository, explain, skipped, terminal };
+        TestComparer { commits, test: test_of_ends, direction, line, repository, explain, skipped, terminal, having };
     let threshold = request.options.measuring.threshold.fraction().ln_1p();
     let searched = require_search(
         match request.steps {

@@ -24,7 +24,7 @@ pub fn compare<'a>(comparer: &CommitComparer, line: &'a [Commit], direction: Dir
             let (name, commit) = if side == Side::Base { ("good", good) } else { ("bad", bad) };
             let why = match why {
                 Skipped::DoesNotBuild { error } | Skipped::Failed { error } => error,
-                Skipped::NothingBefore | Skipped::Unlisted => String::new(),
+                Skipped::NothingBefore | Skipped::Unlisted | Skipped::NoTest => String::new(),
             };
             Err(Error::setup(format!("the {name} end {} does not build: {why}", commit.short()))
                 .hint(format!("choose another commit with --{name}")))

@@ -6,6 +6,8 @@ use perfunit_model::error::Result;
 use perfunit_model::{Change, Commit, Direction, Explain, Side, Skipped, Step, StepTest, TestId, variant_name};
 use perfunit_project::git::Repository;
 use perfunit_system::term::Terminal;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Compares one test on pairs of commits, and remembers commits that cannot be compared.
 pub struct TestComparer<'a> {
@@ -19,6 +21,8 @@ pub struct TestComparer<'a> {
     pub explain: Explain,
     pub skipped: Vec<(usize, Skipped)>,
     pub terminal: Terminal,
+    /// Whether commits have the test, by index, as far as that was looked up.
+    pub having: BTreeMap<usize, bool>,
 }
 
 impl TestComparer<'_> {
@@ -28,6 +32,18 @@ impl TestComparer<'_> {
             CommitComparison::Step(step) => Ok(Some(step)),
             _ => Ok(None),
         }
+    }
+
+    /// Returns whether a commit lacks the test's function, although the last commit has it: the test was added or renamed.
+    fn lacks_test(&mut self, index: usize) -> Result<bool> {
+        let function = self.test.name.rsplit("::").next().unwrap_or_default();
+        let last = self.line.len() - 1;
+        for at in [index, last] {
+            if let Entry::Vacant(vacant) = self.having.entry(at) {
+                vacant.insert(self.repository.has_identifier(&self.line[at].id, function)?);
+            }
+        }
+        Ok(self.having[&last] && !self.having[&index])
     }
 
     fn cannot(&mut self, index: usize, why: Skipped) -> Answer {
@@ -46,7 +62,8 @@ impl Compare for TestComparer<'_> {
         Ok(match compared {
             CommitComparison::Step(step) => match step.of(&self.test) {
                 None if !step.says_of(&self.test) => self.cannot(head, Skipped::Unlisted),
-                // The base has the test, so it is in the step unless its code is equal.
+                None if self.lacks_test(head)? => self.cannot(head, Skipped::NoTest),
+                // Both have the test, so it is in the step unless its code is equal.
                 None => Answer::Change(LogChange::NONE),
                 Some(StepTest { figures: Some(figures), .. }) => {
                     Answer::Change(log_change(figures.change, self.direction))

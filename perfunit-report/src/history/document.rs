@@ -310,7 +310,9 @@ pub(super) fn outcome(outcome: &StepOutcome) -> Outcome {
         StepOutcome::Skipped(Skipped::DoesNotBuild { error }) => Outcome::DoesNotBuild { error: error.clone() },
         StepOutcome::Skipped(Skipped::NothingBefore) => Outcome::NothingBefore,
         StepOutcome::Skipped(Skipped::Failed { error }) => Outcome::Failed { error: error.clone() },
-        StepOutcome::Skipped(why @ Skipped::Unlisted) => Outcome::Failed { error: skip_reason(why) },
+        StepOutcome::Skipped(why @ (Skipped::Unlisted | Skipped::NoTest)) => {
+            Outcome::Failed { error: skip_reason(why) }
+        }
         StepOutcome::Open => Outcome::Open,
     }
 }

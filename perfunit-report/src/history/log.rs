@@ -268,6 +268,7 @@ pub fn skip_reason(why: &Skipped) -> String {
         Skipped::DoesNotBuild { error } => format!("does not build: {}", one_line(error)),
         Skipped::NothingBefore => "no commit before it in the range builds".to_owned(),
         Skipped::Unlisted => "the tests of the target could not be listed".to_owned(),
+        Skipped::NoTest => "does not have the test by this name".to_owned(),
         Skipped::Failed { error } => format!("could not be compared: {}", one_line(error)),
     }
 }

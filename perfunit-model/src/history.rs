@@ -178,9 +178,12 @@ impl Step {
         self.tests.iter().find(|found| found.test == *test)
     }
 
-    /// Returns true if a test that is not in the step is known to have equal code.
+    /// Returns true if a test that is not in the step is known to have equal code. One that is new or gone under the same name
+    /// in another target may be this test before or after a rename of its package.
     pub fn says_of(&self, test: &TestId) -> bool {
-        !self.unlisted.contains(&test.target)
+        let is_on_one_side = |found: &&StepTest| matches!(found.reason, Some(ReasonKind::New | ReasonKind::Removed));
+        let mut others = self.tests.iter().filter(is_on_one_side);
+        !self.unlisted.contains(&test.target) && !others.any(|other| other.test.name == test.name)
     }
 
     /// Returns the tests with this verdict.

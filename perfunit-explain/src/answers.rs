@@ -31,7 +31,7 @@ fn without_question(outcome: &Outcome, explain: Explain) -> Option<Unexplained> 
 /// The questions that a run raises.
 struct Raised {
     questions: Vec<Question>,
-    /// A test that nobody asks about because no time is left: its system calls changed and its time did not.
+    /// A test that is not explained because too little time is left: its system calls changed and its time did not.
     left_out: Option<TestId>,
 }
 

@@ -153,7 +153,7 @@ impl<'a> Project<'a> {
         Self { crates: tested.union(&of_tests).cloned().collect(), of_tests, tests: tests().chain(modules).collect() }
     }
 
-    /// Returns true for functions that run a test or are part of it, and change with what is inlined into them: our
+    /// Returns true for functions that run a test or are part of it, and change with the code that is inlined into them: our
     /// runtime, the test, its closures and helpers, and instances of test frameworks' functions for these closures.
     fn is_around_tests(&self, name: &str) -> bool {
         let is_in_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';

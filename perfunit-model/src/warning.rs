@@ -252,9 +252,7 @@ impl Display for Warning {
                     "the change can reach tests of {named}{more}, which are not selected; `--workspace` adds them"
                 )
             }
-            Self::CompiledIn { path } => {
-                write!(f, "{path} is compiled in, so the rule about its path is ignored")
-            }
+            Self::CompiledIn { path } => write!(f, "{path} is compiled in, so the rule about its path is ignored"),
             Self::SourceIsInput { target, path } => {
                 write!(
                     f,

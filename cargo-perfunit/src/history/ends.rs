@@ -72,7 +72,7 @@ impl Ends<'_> {
         let found = exact.or_else(|| tests.iter().find(|found| found.figures.is_some())).or(tests.first());
         let Some(StepTest { test, figures, reason, verdict, .. }) = found else {
             return Error::usage(format!("no test that can have changed between the ends matches `{name}`"))
-                .hint("`cargo perfunit list GOOD..BAD` lists the tests that can have changed, `--why TEST` what excludes another");
+                .hint("`cargo perfunit list GOOD..BAD` lists the tests that can have changed, `--why TEST` tells the reason for another");
         };
         let Some(figures) = figures else { return without_figures(test, *reason) };
         let figures = format::with_interval(figures.change);

@@ -1,7 +1,7 @@
 //! Runs `cargo metadata` and reduces its output to what the stages need.
 
 use super::manifest::Benched;
-use super::workspace::{Dependency, Package, Target, Workspace, relative};
+use super::workspace::{Dependency, OwnPackage, Package, Target, Workspace, relative};
 use super::{Cargo, manifest, user_folder};
 use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand};
 use perfunit_model::error::{Error, Result};
@@ -23,14 +23,6 @@ pub struct Location {
     pub target_directory: PathBuf,
     /// The member that the user is in, which cargo selects by default; `None` in the workspace's root.
     pub own: Option<OwnPackage>,
-}
-
-/// A member by name and folder, one of which other versions may not have.
-#[derive(Debug, Clone)]
-pub struct OwnPackage {
-    pub name: String,
-    /// Folder, relative to the workspace's root.
-    pub folder: PathBuf,
 }
 
 /// Finds the workspace from the current folder or an explicit manifest.

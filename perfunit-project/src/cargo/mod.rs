@@ -15,8 +15,8 @@ mod workspace;
 pub use command::{Cargo, make_absolute, user_folder};
 pub use context::Context;
 pub use load::{
-    Location, OwnPackage, Resolution, Resolved, add_patched, external_dependencies, features, generate_lock_file, load,
-    locate, package_graph, target_kind,
+    Location, Resolution, Resolved, add_patched, external_dependencies, features, generate_lock_file, load, locate,
+    package_graph, target_kind,
 };
 pub use resolver::{FeatureResolver, Features};
-pub use workspace::{Counterpart, Dependency, Package, Target, Workspace};
+pub use workspace::{Counterpart, Dependency, OwnPackage, Package, Target, Workspace};

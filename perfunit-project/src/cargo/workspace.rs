@@ -1,6 +1,5 @@
 //! Packages and targets of a version.
 
-use super::load::OwnPackage;
 use crate::git::path::within;
 use perfunit_model::{TargetId, TargetKind};
 use perfunit_system::fs;
@@ -23,13 +22,21 @@ pub struct Workspace {
     pub counterpart: Option<Rc<Counterpart>>,
 }
 
+/// A member by name and folder, one of which other versions may not have.
+#[derive(Debug, Clone)]
+pub struct OwnPackage {
+    pub name: String,
+    /// Folder, relative to the workspace's root.
+    pub folder: PathBuf,
+}
+
 impl Workspace {
     pub fn members(&self) -> impl Iterator<Item = &Package> {
         self.packages.iter().filter(|package| package.member)
     }
 
-    /// Returns the members that cargo selects by default for a user in this member; for none, those of the root folder. In
-    /// another version the member may have another name or folder.
+    /// Returns the members that cargo selects by default for a user in this member; without one, the members of the root folder.
+    /// In another version the member may have another name or folder.
     pub fn selected_by_default(&self, own: Option<&OwnPackage>) -> BTreeSet<String> {
         let Some(own) = own else { return self.default_packages.clone() };
         let folder = Path::new(&self.root).join(&own.folder);

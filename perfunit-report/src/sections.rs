@@ -146,10 +146,15 @@ impl<'a> Section<'a> {
         self.items.iter().filter(|item| item.is_bad).map(|item| item.name.clone())
     }
 
-    /// Returns the causes if they add information: several tests, at least one with a known cause.
+    /// Returns the causes if one is known and they add information to an explanation of the only test.
     pub fn telling_causes(&self) -> &[Group<'a>] {
         let is_unknown = |group: &Group<'_>| group.cause == MainCause::Unknown;
-        if self.items.len() < 2 || self.causes.iter().all(is_unknown) { &[] } else { &self.causes }
+        let is_explained = |item: &Item<'_>| item.test.is_none_or(|outcome| outcome.explanation.is_some());
+        let is_told = match &self.items[..] {
+            [only] => is_explained(only),
+            items => items.is_empty(),
+        };
+        if is_told || self.causes.iter().all(is_unknown) { &[] } else { &self.causes }
     }
 }
 

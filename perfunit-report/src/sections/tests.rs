@@ -5,10 +5,10 @@ use crate::{Format, Rendering, TextOptions, render};
 use perfunit_model::format::{Glyphs, without_escapes};
 use perfunit_model::samples::{self, measured, outcome, run, unmeasured, whole};
 use perfunit_model::{
-    AcceptedLoss, CallFailure, Denied, FailedOn, Failure, Function, GeneratedCalls, Generation, GrowthFinding,
-    GrowthUnseen, Metric, MetricVerdict, Mode, NoVerdict, NotCaptured, NotCompared, NotGenerated, NotMetered, Note,
-    Outcome, Ratchet, ReachedBy, Reason, Run, SelectedBecause, Sides, SystemCall, TestCodeItem, Uncovered,
-    UncoveredBecause, UnseenBecause, Verdict, VersionName, Warning, WithoutWorkload,
+    AcceptedLoss, CallFailure, ChangeKind, CodeChange, Denied, FailedOn, Failure, Function, GeneratedCalls, Generation,
+    GrowthFinding, GrowthUnseen, Metric, MetricVerdict, Mode, NoVerdict, NotCaptured, NotCompared, NotGenerated,
+    NotMetered, Note, Outcome, Ratchet, ReachedBy, Reason, Run, SelectedBecause, Sides, SystemCall, TestCodeItem,
+    Uncovered, UncoveredBecause, UnseenBecause, Verdict, VersionName, Warning, Why, WithoutWorkload,
 };
 use serde_json::Value;
 use snapbox::{assert_data_eq, file};
@@ -284,4 +284,19 @@ fn a_page_shows_all_sections() {
     let (_, below) = page.split_once("<h2 id=\"unmeasured-title\">").unwrap();
     let (below, _) = below.split_once("<section aria-labelledby=\"about-title\">").unwrap();
     assert_data_eq!(format!("{remarks}\n{below}"), file!["rich.html"].raw());
+}
+
+#[test]
+fn the_only_change_is_named_for_a_single_test_too() {
+    let change = CodeChange { change: ChangeKind::Changed, item: "busy".into(), path: "src/main.rs".into(), line: 1 };
+    let why = Some(Why { path: Vec::new(), changed: Vec::new(), others: Vec::new() });
+    let mut slower = run(vec![Outcome { why, ..outcome("a", Verdict::Slower, Some(measured(1e3, 0.5))) }]);
+    let text = |run: &Run| without_escapes(&crate::text::render(run, &TextOptions::default(), Denied::default()));
+    assert!(!text(&slower).contains("Responsible"));
+    slower.selection.only_change = Some(change);
+    let named = "Responsible  busy (src/main.rs:1), changed: 1 test slower, +50.0 %";
+    assert!(text(&slower).contains(named), "{}", text(&slower));
+    // The explanation of the only test says more.
+    slower.outcomes[0].explanation = Some(samples::explanation());
+    assert!(!text(&slower).contains("Responsible"));
 }

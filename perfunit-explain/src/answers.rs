@@ -246,6 +246,7 @@ mod tests {
         let asked = questions(&outcomes, Explain::Auto, Duration::MAX).questions;
         assert_eq!(asked.iter().map(|question| &*question.test.name).collect::<Vec<_>>(), ["as_quick_and_slower"]);
     }
+
     #[test]
     fn a_test_with_more_calls_that_no_time_is_left_for_is_named() {
         let calls = samples::metered(MetricVerdict::More, 100.0, 110.0);

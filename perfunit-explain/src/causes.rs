@@ -265,7 +265,8 @@ pub fn facts(inquiry: &Inquiry<'_>) -> Facts {
     let read = |side: Side| versions.read_file(versions.files.get(side), &path).unwrap_or_default();
     let locks = Sides { base: read(Side::Base), head: read(Side::Head) };
     let locked = source::locked_changes(&locks.base, &locks.head);
-    let inputs = Inputs { versions, graph, locks, locked, profile: &inquiry.build.profile };
+    let dependents = [&locks.base, &locks.head].map(|lock| source::Dependents::of(lock));
+    let inputs = Inputs { versions, graph, dependents, locked, profile: &inquiry.build.profile };
     let mut suspects = inputs.dependencies();
     suspects.extend(selected.diff.inputs.iter().filter_map(|input| inputs.suspect(input)));
     suspects.extend(code(selected));
@@ -280,8 +281,8 @@ fn in_folder(folder: &str, name: &str) -> String {
 struct Inputs<'a> {
     versions: &'a Versions,
     graph: &'a Graph,
-    /// The lock files; empty where there is none.
-    locks: Sides<Vec<u8>>,
+    /// Dependents by the lock files of base and head; none where there is no such file.
+    dependents: [source::Dependents; 2],
     locked: Vec<source::LockedChange>,
     profile: &'a str,
 }
@@ -296,8 +297,8 @@ impl Inputs<'_> {
             },
             packages: {
                 // Engines that distinguish functions of external packages attribute to the package itself.
-                let in_locks = [&self.locks.base, &self.locks.head].map(|lock| source::dependents(lock, &change.name));
-                in_locks.into_iter().flatten().chain([change.name.clone()]).collect()
+                let of_package = |dependents: &source::Dependents| dependents.of_package(&change.name);
+                self.dependents.iter().flat_map(of_package).chain([change.name.clone()]).collect()
             },
             place: None,
         });

@@ -73,10 +73,17 @@ pub fn bisect(request: &BisectRequest, terminal: Terminal) -> Result<Bisection> 
     let (test, change) = tests.swap_remove(0);
     let comparer = comparer.of_tests(vec![test.name.clone()])?;
     let (line, repository) = (&line[..], &repository);
-    let (commits, skipped, having) = (comparer, Vec::new(), BTreeMap::new());
-    let test_of_ends = test.clone();
-    let mut comparer =
-        TestComparer { commits, test: test_of_ends, direction, line, repository, explain, skipped, terminal, having };
+    let mut comparer = TestComparer {
+        commits: comparer,
+        test: test.clone(),
+        direction,
+        line,
+        repository,
+        explain,
+        skipped: Vec::new(),
+        terminal,
+        having: BTreeMap::new(),
+    };
     let threshold = request.options.measuring.threshold.fraction().ln_1p();
     let searched = require_search(
         match request.steps {

@@ -15,42 +15,59 @@ pub struct LockedChange {
 
 /// Returns the external packages that differ, by name; none if a file cannot be parsed.
 pub fn locked_changes(base: &[u8], head: &[u8]) -> Vec<LockedChange> {
-    let table = |content| std::str::from_utf8(content).ok()?.parse::<Table>().ok();
-    let (Some(base), Some(head)) = (table(base), table(head)) else { return Vec::new() };
+    let (Some(base), Some(head)) = (parse(base), parse(head)) else { return Vec::new() };
     changes(&base, &head)
 }
 
 /// Returns the names of all packages without a source, which include the workspace's members; `None` if the file cannot
 /// be parsed.
 pub fn packages_with_path(lock: &[u8]) -> Option<Vec<String>> {
-    let lock: Table = std::str::from_utf8(lock).ok()?.parse().ok()?;
+    let lock = parse(lock)?;
     let packages = lock.get("package")?.as_array()?.iter();
     let own = packages.filter(|package| package.get("source").is_none());
     own.map(|package| package.get("name")?.as_str().map(str::to_owned)).collect()
 }
 
-/// Returns the names of all packages that depend on a package, directly or not; none if the file cannot be parsed.
-pub fn dependents(lock: &[u8], name: &str) -> BTreeSet<String> {
-    let lock: Table = std::str::from_utf8(lock).ok().and_then(|text| text.parse().ok()).unwrap_or_default();
-    let packages = lock.get("package").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let mut direct: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for package in packages {
-        let Some(own) = package.get("name").and_then(Value::as_str) else { continue };
-        let all = package.get("dependencies").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        // `name`, `name version` or `name version (source)`.
-        for dependency in all.iter().filter_map(|dependency| dependency.as_str()?.split(' ').next()) {
-            direct.entry(dependency).or_default().push(own);
-        }
-    }
-    let (mut found, mut open) = (BTreeSet::new(), vec![name]);
-    while let Some(next) = open.pop() {
-        for dependent in direct.get(next).into_iter().flatten() {
-            if found.insert((*dependent).to_owned()) {
-                open.push(dependent);
+/// The packages of a lock file by those that they depend on.
+#[derive(Debug, Default)]
+pub struct Dependents(BTreeMap<String, Vec<String>>);
+
+impl Dependents {
+    /// Reads a lock file. There are none if it cannot be parsed.
+    pub fn of(lock: &[u8]) -> Self {
+        let lock = parse(lock).unwrap_or_default();
+        let mut direct = Self::default();
+        for package in packages(&lock) {
+            let Some(own) = package.get("name").and_then(Value::as_str) else { continue };
+            let all = package.get("dependencies").and_then(Value::as_array).into_iter().flatten();
+            // `name`, `name version` or `name version (source)`.
+            for dependency in all.filter_map(|dependency| dependency.as_str()?.split(' ').next()) {
+                direct.0.entry(dependency.to_owned()).or_default().push(own.to_owned());
             }
         }
+        direct
     }
-    found
+
+    /// Returns the names of all packages that depend on a package, directly or not.
+    pub fn of_package(&self, name: &str) -> BTreeSet<String> {
+        let (mut found, mut open) = (BTreeSet::new(), vec![name]);
+        while let Some(next) = open.pop() {
+            for dependent in self.0.get(next).into_iter().flatten() {
+                if found.insert(dependent.clone()) {
+                    open.push(dependent);
+                }
+            }
+        }
+        found
+    }
+}
+
+fn parse(lock: &[u8]) -> Option<Table> {
+    std::str::from_utf8(lock).ok()?.parse().ok()
+}
+
+fn packages(lock: &Table) -> impl Iterator<Item = &Value> {
+    lock.get("package").and_then(Value::as_array).into_iter().flatten()
 }
 
 /// Compares parsed lock files.
@@ -118,16 +135,15 @@ struct Locked {
 impl Locked {
     fn of(lock: &Table) -> Self {
         let mut found = Self { packages: Packages::new(), dependencies: BTreeMap::new() };
-        let all = || lock.get("package").and_then(Value::as_array).into_iter().flatten();
         let text = |package: &Value, key: &str| package.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        for package in all() {
+        for package in packages(lock) {
             let (version, source) = (text(package, "version"), text(package, "source"));
             if !source.is_empty() {
                 let versions = found.packages.entry(text(package, "name")).or_default();
                 versions.insert([version, source, text(package, "checksum")]);
             }
         }
-        for package in all() {
+        for package in packages(lock) {
             let (name, source) = (text(package, "name"), text(package, "source"));
             let version = if source.is_empty() { String::new() } else { text(package, "version") };
             let known = found.dependencies.entry([name, version, source]).or_default();
@@ -202,7 +218,8 @@ mod tests {
     #[test]
     fn dependents_are_found_through_others() {
         let lock = lock(&["own 1 > a,c 2", "gen 1", "a 1 r > b 1 (registry)", "b 1 r", "c 2 r"]);
-        let found = |name: &str| dependents(lock.as_bytes(), name).into_iter().collect::<Vec<_>>();
+        let dependents = Dependents::of(lock.as_bytes());
+        let found = |name: &str| dependents.of_package(name).into_iter().collect::<Vec<_>>();
         assert_eq!((found("b"), found("c")), (vec!["a".to_owned(), "own".to_owned()], vec!["own".to_owned()]));
         assert!(found("own").is_empty());
     }

@@ -37,7 +37,7 @@ pub use holds_tests::{holds_tests, may_hold_tests};
 pub use inputs::is_document;
 pub use items::{Item, items};
 pub use keys::changed_keys;
-pub use lock_file::{LockedChange, dependents, locked_changes, packages_with_path};
+pub use lock_file::{Dependents, LockedChange, locked_changes, packages_with_path};
 pub use modules::{FileInTarget, ModuleTree, modules};
 pub use normalise::Code;
 pub use normalise::bare;

@@ -406,14 +406,7 @@ impl Unit {
         if !(settled.may_start_programs() && bench.exchanges_programs()) {
             return Self::PAIR;
         }
-        let (values, calls) = match settled.task {
-            // The first call of a pair may not count.
-            Task::Steady(shape) => (settled.comparison.values(shape.batches), f64::from(shape.batches + 1)),
-            _ => (1, 1.0),
-        };
-        let pairs = 2 * Looks::of_calls(values).first() / values;
-        let first_look = pairs as f64 * calls * (settled.ns.base + settled.ns.head) / 1e9;
-        Self::Pairs { pairs: if first_look <= time.as_secs_f64() { 2 } else { 1 }, values }
+        Self::Pairs { pairs: if settled.first_look(2) <= time { 2 } else { 1 }, values: settled.values() }
     }
 
     pub fn is_layout(self) -> bool {

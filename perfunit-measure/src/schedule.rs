@@ -30,11 +30,10 @@ use perfunit_system::interrupt;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// The part of the time left that a round of screening may take. Confirming its tests may take the same part of the rest if
-/// further tests wait.
-const PART_OF_ROUND: f64 = 0.5;
-/// The part that the last round of screening may take: the rest suffices for confirmations.
-const PART_OF_LAST_ROUND: f64 = 0.75;
+/// The part of the time left that a round of screening may take.
+const PART_OF_SCREENING: f64 = 0.75;
+/// The part of the rest that confirming its tests may take if further tests wait.
+const PART_OF_CONFIRMING: f64 = 0.5;
 /// The shortest time worth dividing.
 const SHORTEST_ROUND: Duration = Duration::from_secs(2);
 /// The time of a test that is not put off in a run of limited time, in equal shares of the time left.
@@ -95,7 +94,7 @@ pub fn measure_all(
         let open = screening.open.iter().map(|open| open.subject);
         let to_come: usize = put_off.iter().map(|waiting| waiting.subject).chain(open).map(verdicts).sum();
         let alpha = decide::confirmation_alpha(config.alpha, (config.other_verdicts + done + to_come) * config.family);
-        let part = if put_off.is_empty() { 1.0 } else { PART_OF_ROUND };
+        let part = if put_off.is_empty() { 1.0 } else { PART_OF_CONFIRMING };
         let deadline = config.deadline.map(|deadline| end_of_round(deadline, part));
         let config = &Config { deadline, ..config.clone() };
         let Screening { layouts, random, extra, .. } = &mut screening;
@@ -185,12 +184,12 @@ impl<'a> Screening<'a> {
     /// change comes next, so that an interrupted run has a result for every test. If the run's time is limited, tests
     /// that would take several times their share of it are put off, too, and so are all that do not fit this round.
     fn batch(&mut self, waiting: Vec<Waiting<'a>>) -> Result<Batch<'a>> {
-        self.round = self.config.deadline.map(|deadline| end_of_round(deadline, PART_OF_ROUND));
+        self.round = self.config.deadline.map(|deadline| end_of_round(deadline, PART_OF_SCREENING));
         let mut batch = Batch::default();
         self.first_looks(waiting, &mut batch)?;
         self.extra.reserve(!batch.put_off.is_empty());
         if batch.put_off.is_empty() {
-            self.round = self.config.deadline.map(|deadline| end_of_round(deadline, PART_OF_LAST_ROUND));
+            self.round = self.config.deadline.map(|deadline| end_of_round(deadline, PART_OF_SCREENING));
         }
         if batch.put_off.is_empty() || !self.is_round_over() {
             self.narrow(&mut batch)?;
@@ -449,9 +448,11 @@ impl<'a> Screening<'a> {
             let screening = Finding { result: Ok(figures), reason: None, capture: Some(settled.capture) };
             return Ok(Begun::Over(Box::new(Screened::complete(criteria(&config), screening))));
         }
-        let share = self.share.map_or(Duration::MAX, |share| share / SHARES);
-        let unit = Unit::on_one_layout(self.bench, share.min(of_pairs.per_test_budget), &settled);
-        let mut measurement = Measurement::new(of_pairs, settled.clone(), unit, config.alpha);
+        let share = self.share.map_or(Duration::MAX, |share| (share / SHARES).mul_f64(PART_OF_SCREENING));
+        let time = share.min(of_pairs.per_test_budget);
+        let way = settled.clone().with_first_look_in(time);
+        let unit = Unit::on_one_layout(self.bench, time, &way);
+        let mut measurement = Measurement::new(of_pairs, way, unit, config.alpha);
         let first_look = measurement.next_look();
         measurement.advance(&trial, None, first_look, &mut self.random)?;
         let left_open = !measurement.is_over()

@@ -1,17 +1,19 @@
 //! One test with everything needed to run it, and the way to measure it.
 
 use super::bench::{Bench, Config};
-use super::lockstep::{PairEnd, Task};
+use super::lockstep::{PairEnd, Shape, Task};
 use super::measured_process::{Pads, Programs};
 use super::pair;
 use super::process_pair::{self, Asked};
 use super::waiting_time::WaitingTime;
 use super::work::Comparison;
 use perfunit_build::TestClock;
+use perfunit_decide::Looks;
 use perfunit_model::error::Result;
 use perfunit_model::{Capture, Note, Side, Sides};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
 
 /// The machine, settings and executables with which a test runs.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +32,9 @@ pub const LEAST_NS_BY_INSTRUCTIONS: f64 = 0.3;
 /// The smallest threshold of whole processes, which are noisier and only partly consist of the test, and of tests that start
 /// processes: the layout of started programs is not controlled, and no instructions can confirm a smaller change.
 pub const PROCESS_THRESHOLD: f64 = 0.05;
+
+/// The values of a pair of calls that start processes where time is short.
+const FEW_VALUES: usize = 2;
 
 /// The way a test is measured, as its pilot settled it.
 #[derive(Debug, Clone)]
@@ -77,6 +82,33 @@ impl Settled {
     /// Returns whether programs that differ may be part of what is measured.
     pub fn may_start_programs(&self) -> bool {
         self.starts_processes || self.task == Task::Process
+    }
+
+    /// Returns the number of values that a pair gives.
+    pub fn values(&self) -> usize {
+        match self.task {
+            Task::Steady(shape) => self.comparison.values(shape.batches),
+            _ => 1,
+        }
+    }
+
+    /// Returns the time of the first look at calls that start processes, in units of this many pairs.
+    pub fn first_look(&self, pairs: usize) -> Duration {
+        // The first call of a pair may not count.
+        let calls = if let Task::Steady(shape) = self.task { f64::from(shape.batches + 1) } else { 1.0 };
+        let pairs = pairs * Looks::of_calls(self.values()).first() / self.values();
+        Duration::from_secs_f64(pairs as f64 * calls * (self.ns.base + self.ns.head) / 1e9)
+    }
+
+    /// Returns the same way with two values of a pair of calls if the first look at four would not fit this time: it has half
+    /// as many values then.
+    pub fn with_first_look_in(self, time: Duration) -> Self {
+        match self.task {
+            Task::Steady(shape) if self.values() > FEW_VALUES && self.first_look(1) > time => {
+                Self { task: Task::Steady(Shape { batches: FEW_VALUES as u32, ..shape }), ..self }
+            }
+            _ => self,
+        }
     }
 
     /// Draws the random shifts and seeds that both processes of the next pair share.

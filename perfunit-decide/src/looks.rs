@@ -117,6 +117,8 @@ const SHARES_FROM_16: [f64; 6] = [0.42, 0.22, 0.18, 0.1, 0.05, 0.03];
 /// The planned looks. An unplanned look would spend a part of alpha that is not reserved for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Looks {
+    /// Numbers of values at the first and the last look.
+    first: usize,
     last: usize,
     /// True if the median may decide if the trimmed mean cannot: the placement of code can split the values into two
     /// groups.
@@ -127,17 +129,23 @@ pub struct Looks {
 
 impl Looks {
     /// Looks at pairs on one layout.
-    pub const OF_PAIRS: Self = Self { last: 512, by_median: false, per_unit: 1 };
+    pub const OF_PAIRS: Self = Self { first: FIRST_LOOK, last: 512, by_median: false, per_unit: 1 };
+
+    /// Returns one look at this many values.
+    pub fn once(values: usize) -> Self {
+        Self { first: values, last: values, ..Self::OF_PAIRS }
+    }
 
     /// Returns the looks at units that give this many values each: 1, 2 or 4. All values of a unit belong to the same
     /// looks, and the first look has at least four units.
     pub fn of_calls(per_unit: usize) -> Self {
-        Self { per_unit, ..Self::OF_PAIRS }
+        Self { first: FIRST_LOOK.max(FEWEST_UNITS * per_unit), per_unit, ..Self::OF_PAIRS }
     }
 
     /// Returns the looks at layouts where a change is claimed at this level: a stricter level needs more layouts.
     pub fn of_layouts(alpha_of_change: f64) -> Self {
-        Self { last: (MOST_LAYOUTS * effort(alpha_of_change)).round() as usize, by_median: true, per_unit: 1 }
+        let last = (MOST_LAYOUTS * effort(alpha_of_change)).round() as usize;
+        Self { last, by_median: true, ..Self::OF_PAIRS }
     }
 
     /// Returns whether the looks also use the median.
@@ -152,7 +160,7 @@ impl Looks {
 
     /// Returns the number of values at the first look.
     pub fn first(self) -> usize {
-        FIRST_LOOK.max(FEWEST_UNITS * self.per_unit)
+        self.first
     }
 
     /// Returns the number of values at the last look.
@@ -183,6 +191,7 @@ impl Looks {
         let mut left_over = 0.0;
         for (index, look) in self.all().enumerate() {
             let share = match look {
+                _ if self.is_single() => 1.0,
                 _ if self.begins_late() => SHARES_FROM_16.get(index).copied().unwrap_or(0.0),
                 _ if look > FEW_VALUES => LATE_SHARE / late as f64,
                 _ if index == 0 => FIRST_SHARE,
@@ -200,14 +209,21 @@ impl Looks {
         0.0
     }
 
+    fn is_single(self) -> bool {
+        self.first == self.last
+    }
+
     /// Returns whether the first look has more than [`FIRST_LOOK`] values.
     fn begins_late(self) -> bool {
-        self.first() > FIRST_LOOK
+        self.first > FIRST_LOOK
     }
 
     /// Returns the part of an error rate that a look at this many values spends on the interval of the trimmed mean. It needs
     /// little at a look at [`FIRST_LOOK`] values, where the median's interval needs most: early looks share evenly.
     pub fn spends_on_trimmed_mean(self, values: usize, alpha: f64) -> f64 {
+        if self.is_single() {
+            return alpha;
+        }
         if self.begins_late() || values > FEW_VALUES {
             return self.spends(values, alpha);
         }
@@ -228,7 +244,7 @@ impl Looks {
     /// Returns all looks in ascending order, without one shortly before the last: it would cost as much and add no
     /// information.
     pub fn all(self) -> impl Iterator<Item = usize> {
-        let doubled = std::iter::successors(Some(self.first()), |look| Some(2 * look));
+        let doubled = std::iter::successors(Some(self.first), |look| Some(2 * look));
         doubled.take_while(move |look| look + look / 2 < self.last).chain([self.last])
     }
 }
@@ -283,9 +299,20 @@ mod tests {
         assert_eq!([in_twos.of(0), in_twos.of(16)], [2, 4]);
     }
 
+    #[test]
+    fn a_single_look_spends_all() {
+        for values in [8, 9, 20, 700] {
+            let looks = Looks::once(values);
+            assert_eq!(looks.all().collect::<Vec<_>>(), [values]);
+            let spent = [looks.spends(values, 0.01), looks.spends_on_trimmed_mean(values, 0.01)];
+            assert!(spent.iter().all(|spent| (spent - 0.01).abs() < 1e-15), "{spent:?}");
+        }
+        assert!(Looks::once(7).spends(7, 0.01) < 1e-15);
+    }
+
     #[track_caller]
     fn check(last: usize, expected: &[usize]) {
-        let looks = Looks { last, by_median: false, per_unit: 1 };
+        let looks = Looks { last, ..Looks::OF_PAIRS };
         assert_eq!(looks.all().collect::<Vec<_>>(), expected);
         assert_eq!((looks.count(), looks.last()), (expected.len(), expected[expected.len() - 1]));
         assert!(expected.iter().all(|look| looks.contains(*look)) && !looks.contains(9));

@@ -29,6 +29,7 @@ mod measurement;
 mod meter;
 mod noise;
 mod options;
+mod over_tests;
 mod pair;
 mod pilot;
 mod pool;
@@ -58,6 +59,7 @@ pub use instrumentation::{CallProfiles, ProbedPairs, calls_per_process, count_wo
 pub use layouts::Layouts;
 pub use meter::no_counter;
 pub use options::Measuring;
+pub use over_tests::programs_over_tests;
 pub use recorder::{RecordedPair, Recorder};
 pub use schedule::{AllEnded, measure_all};
 pub use subject::{Ended, Figures, Observer, Subject};

@@ -4,7 +4,8 @@ use super::acceptance::ALL_TESTS;
 use super::explanation::is_end_of_path;
 use super::format::{one_line, threshold};
 use super::{
-    Acceptance, AcceptedIn, Change, MainCauses, Metric, MetricVerdict, Note, Outcome, PooledChange, Run, Verdict,
+    Acceptance, AcceptedIn, Change, MainCauses, Metric, MetricVerdict, Note, Outcome, PooledChange, ProgramChange, Run,
+    Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,10 +72,18 @@ impl Run {
 
     /// Returns whether the tests of a function got slower in the mean, by more than what is accepted of it.
     pub fn is_slower_in_mean(&self, pooled: &PooledChange) -> bool {
-        let is_about =
-            |acceptance: &Acceptance| acceptance.name == ALL_TESTS || is_end_of_path(&acceptance.name, &pooled.name);
-        let allowed = || self.allowance(is_about).map_or(0.0, |allowance| allowance.at_most);
-        pooled.verdict == Verdict::Slower && pooled.change.estimate > allowed()
+        pooled.verdict == Verdict::Slower && pooled.change.estimate > self.accepted_of(&pooled.name)
+    }
+
+    /// Returns whether a program got slower over all tests that start it, by more than what is accepted of it.
+    pub fn is_slower_program(&self, program: &ProgramChange) -> bool {
+        program.verdict == Verdict::Slower && program.change.estimate > self.accepted_of(&program.name)
+    }
+
+    /// Returns the accepted slowdown of a function or program, as a fraction of base.
+    fn accepted_of(&self, name: &str) -> f64 {
+        let is_about = |acceptance: &Acceptance| acceptance.name == ALL_TESTS || is_end_of_path(&acceptance.name, name);
+        self.allowance(is_about).map_or(0.0, |allowance| allowance.at_most)
     }
 
     /// Returns what accepts the slowdown of a test that got slower.
@@ -133,7 +142,8 @@ impl Run {
             let mut all = of_verdict.flat_map(|(verdict, causes)| {
                 self.outcomes.iter().filter(|outcome| outcome.verdict == *verdict).map(move |outcome| (outcome, causes))
             });
-            all.any(|(outcome, causes)| is_about(acceptance, outcome, causes))
+            let is_of_program = self.programs.iter().any(|program| program.name == acceptance.name);
+            is_of_program || all.any(|(outcome, causes)| is_about(acceptance, outcome, causes))
         };
         self.acceptances.iter().filter(move |acceptance| !is_used(acceptance))
     }

@@ -82,6 +82,8 @@ pub enum Conclusion {
     Grows,
     /// The tests of a changed function got slower in the mean, which is denied.
     FunctionSlower,
+    /// A program got slower in the tests that start it, taken together.
+    ProgramSlower,
     /// Tests got slower than the ratchet's version, but none got slower than base.
     SlowerThanRatchet,
     /// Generated calls got slower, which is denied.
@@ -124,7 +126,12 @@ impl Conclusion {
     pub fn is_regression(self) -> bool {
         matches!(
             self,
-            Self::Slower | Self::Grows | Self::FunctionSlower | Self::SlowerThanRatchet | Self::GeneratedSlower
+            Self::Slower
+                | Self::ProgramSlower
+                | Self::Grows
+                | Self::FunctionSlower
+                | Self::SlowerThanRatchet
+                | Self::GeneratedSlower
         )
     }
 
@@ -134,6 +141,7 @@ impl Conclusion {
         let is_measured = || run.outcomes.iter().any(|outcome| outcome.measured.is_some());
         match () {
             () if run.slower().next().is_some() => Self::Slower,
+            () if run.programs.iter().any(|program| run.is_slower_program(program)) => Self::ProgramSlower,
             () if denied.growth && run.growing().next().is_some() => Self::Grows,
             () if denied.functions && run.pooled.iter().any(|pooled| run.is_slower_in_mean(pooled)) => {
                 Self::FunctionSlower
@@ -258,6 +266,22 @@ mod tests {
         assert_eq!(of(with(Verdict::Slower, &["* <= 3% because x"]))[1], Conclusion::Passed);
         assert_eq!(of(with(Verdict::Faster, &[])), [Conclusion::Passed; 2]);
         assert_eq!(of(with(Verdict::Inconclusive, &[])), [Conclusion::Passed; 2]);
+    }
+
+    #[test]
+    fn a_program_that_is_slower_over_its_tests_fails_the_run_unless_accepted() {
+        let of = |estimate, acceptances: &[&str]| {
+            let from = || AcceptedIn::Commit { id: "1f".into(), step: 0 };
+            let acceptances = acceptances.iter().map(|text| Acceptance::parse(text, from()).unwrap()).collect();
+            let programs = vec![samples::started_by_many(estimate)];
+            let run = Run { programs, acceptances, ..run(&[(Verdict::Inconclusive, None)]) };
+            (Conclusion::of(&run, Denied::default()), run.unused_acceptances().count())
+        };
+        assert_eq!(of(0.06, &[]), (Conclusion::ProgramSlower, 0));
+        assert_eq!(of(0.002, &[]), (Conclusion::Passed, 0));
+        assert_eq!(of(0.06, &["mytool <= 5% because x"]), (Conclusion::ProgramSlower, 0));
+        assert_eq!(of(0.06, &["mytool <= 8% because x"]), (Conclusion::Passed, 0));
+        assert_eq!(of(0.06, &["* <= 8% because x"]), (Conclusion::Passed, 0));
     }
 
     #[test]

@@ -79,6 +79,7 @@ impl From<Conclusion> for ExitCode {
             Conclusion::Slower
             | Conclusion::Grows
             | Conclusion::FunctionSlower
+            | Conclusion::ProgramSlower
             | Conclusion::SlowerThanRatchet
             | Conclusion::GeneratedSlower => Self::Regression,
             Conclusion::Interrupted => Self::Interrupted,

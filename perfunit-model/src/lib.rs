@@ -83,7 +83,7 @@ pub use metric::{
 pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note};
 pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Repeat, Run, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
-pub use pooled_change::{EnteredFunction, PooledChange};
+pub use pooled_change::{EnteredFunction, PooledChange, ProgramChange};
 pub use possible::PossibleChange;
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};

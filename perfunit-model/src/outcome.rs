@@ -3,9 +3,9 @@
 use super::format::{one_line, short_commit};
 use super::{
     Acceptance, Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
-    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, PooledChange, PossibleChange, Reason, Sample, Scaling,
-    SelectedBecause, Selection, Sharding, Side, Sides, Spent, Stages, TestId, Threshold, Throughput, Unexplained,
-    Verdict, Warning, Why, WorkUnit, margin,
+    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, PooledChange, PossibleChange, ProgramChange, Reason,
+    Sample, Scaling, SelectedBecause, Selection, Sharding, Side, Sides, Spent, Stages, TestId, Threshold, Throughput,
+    Unexplained, Verdict, Warning, Why, WorkUnit, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -219,6 +219,9 @@ pub struct Run {
     /// Mean changes of tests that enter the changed code through one function.
     #[serde(default)]
     pub pooled: Vec<PooledChange>,
+    /// Typical changes of programs that tests start.
+    #[serde(default)]
+    pub programs: Vec<ProgramChange>,
     /// Growth of functions' work, if requested.
     #[serde(default)]
     pub growth: Option<Growth>,

@@ -1,4 +1,5 @@
-//! Changes of tests that enter the changed code through one function, taken together.
+//! Changes of tests taken together: of those that enter the changed code through one function, and of those that start one
+//! program.
 
 use super::{Change, CodeChange, Function, TargetId, TestId, Verdict};
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,25 @@ pub struct PooledChange {
     pub p_value: f64,
     /// Code layouts behind the interval, each with pairs of every test.
     pub layouts: usize,
+}
+
+/// The typical change of a program's own time over all tests that start it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProgramChange {
+    /// Name of the program.
+    pub name: String,
+    /// Number of tests with a change of its time.
+    pub tests: usize,
+    /// Verdict on the typical change; never `NotMeasured`.
+    pub verdict: Verdict,
+    /// The trimmed mean change of the tests.
+    pub change: Change,
+    /// The smallest typical change that counts, as a fraction of base.
+    #[serde(deserialize_with = "super::json_forms::float::one")]
+    pub threshold: f64,
+    /// Two-sided p value of the hypothesis "no typical change".
+    #[serde(deserialize_with = "super::json_forms::float::one")]
+    pub p_value: f64,
 }
 
 impl EnteredFunction {

@@ -7,7 +7,7 @@ use crate::{
     Difference, EffectClass, EffectSize, Engine, Environment, Explanation, Exponent, FailedOn, Failure, Function,
     GeneratedCall, GeneratedWorkload, Growth, GrowthFinding, GrowthUnseen, LayoutMatch, Machine, Measured,
     MeasuringLinker, Metered, Metric, MetricVerdict, Metrics, Mode, ModulePlace, NoCounter, NoLayout, NotCounted,
-    NotMetered, Note, Outcome, PooledChange, PossibleChange, Readings, Reason, Repeat, Responsibility,
+    NotMetered, Note, Outcome, PooledChange, PossibleChange, ProgramChange, Readings, Reason, Repeat, Responsibility,
     ResponsibleFunction, Run, Sample, Scaling, SelectedBecause, Selection, Sides, Spent, Stages, Strategy, TargetId,
     TargetKind, TestId, Threshold, Uncovered, UncoveredBecause, UnmeasuredTarget, UnseenBecause, Verdict, VersionName,
     Warning, Why,
@@ -270,6 +270,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
         interrupted: false,
         sharding: None,
         pooled: Vec::new(),
+        programs: Vec::new(),
         growth: None,
         scaling: Vec::new(),
         acceptances: Vec::new(),
@@ -305,6 +306,7 @@ pub fn full() -> Run {
     run.environment.layouts = uncontrolled();
     run.selection.uncovered = vec![uncovered()];
     run.pooled = vec![pooled()];
+    run.programs = vec![started_by_many(0.002)];
     run
 }
 
@@ -351,6 +353,18 @@ pub fn pooled() -> PooledChange {
         threshold: 0.005,
         p_value: 0.0001,
         layouts: 16,
+    }
+}
+
+/// Returns a program with this typical change.
+pub fn started_by_many(estimate: f64) -> ProgramChange {
+    ProgramChange {
+        name: "mytool".into(),
+        tests: 240,
+        verdict: if estimate < 0.05 { Verdict::Same } else { Verdict::Slower },
+        change: Change { estimate, low: estimate - 0.004, high: estimate + 0.004 },
+        threshold: 0.05,
+        p_value: 0.2,
     }
 }
 

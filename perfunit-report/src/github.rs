@@ -47,7 +47,10 @@ pub fn annotations(run: &Run) -> String {
     // Annotations without a place come first, because the last ones may be dropped.
     let failing = sections.get(Kind::Failing).map(|section| of_tests_in("error", section));
     let ratchet = sections.bad(Kind::Ratchet).map(|section| ratchet(section, run));
-    let errors = failing.into_iter().chain(ratchet).chain(groups.iter().map(of_group));
+    let programs = sections.items(Kind::Programs).iter().filter(|item| item.is_bad);
+    let programs =
+        programs.map(|item| format!("::error title={} is slower::{}\n", property(&item.name), data(&item.text)));
+    let errors = failing.into_iter().chain(programs).chain(ratchet).chain(groups.iter().map(of_group));
     let functions = sections.items(Kind::Functions).iter().filter(|item| item.is_bad);
     let functions = functions.map(|item| warning(item, "over its tests"));
     let growing = sections.items(Kind::Growth).iter().map(|item| warning(item, "grows with a larger power"));
@@ -151,6 +154,7 @@ pub(super) fn verdict(run: &Run, conclusion: Conclusion) -> &'static str {
     match conclusion {
         Conclusion::Slower
         | Conclusion::FunctionSlower
+        | Conclusion::ProgramSlower
         | Conclusion::SlowerThanRatchet
         | Conclusion::GeneratedSlower => "slower",
         Conclusion::Grows => "grows",

@@ -50,6 +50,7 @@ fn beyond_counts<'a>(sections: &'a Sections<'_>, conclusion: Conclusion) -> Opti
     let said = match conclusion {
         Conclusion::Grows => sections.headline(Kind::Growth)?,
         Conclusion::FunctionSlower => sections.headline(Kind::Functions)?,
+        Conclusion::ProgramSlower => sections.headline(Kind::Programs)?,
         Conclusion::GeneratedSlower => sections.headline(Kind::Generated)?,
         Conclusion::Uncovered => sections.headline(Kind::Uncovered)?,
         Conclusion::NotBuilt | Conclusion::NotCompared => {

@@ -326,6 +326,9 @@ pub struct Document {
     pub repeat: Option<Repeat>,
     /// Division of the run into shards, if it was divided.
     pub sharding: Option<Sharding>,
+    /// Programs of the workspace that at least eleven tests start, each with its typical change over these tests.
+    #[serde(default)]
+    pub programs: Vec<pooled_change::ProgramChange>,
     /// Changed functions with the mean change of the tests that enter the changed code there, where no test is slower or
     /// faster alone and the mean may have changed.
     #[serde(default)]
@@ -496,6 +499,7 @@ impl From<&Run> for Document {
             interrupted: run.interrupted,
             repeat: run.repeat.clone(),
             sharding: run.sharding.as_ref().map(Sharding::from),
+            programs: run.programs.iter().map(pooled_change::ProgramChange::from).collect(),
             functions: run.pooled.iter().map(pooled_change::FunctionChange::from).collect(),
             growth: run.growth.as_ref().map(growth::Growth::from),
             scaling: run.scaling.iter().map(growth::Scaling::from).collect(),

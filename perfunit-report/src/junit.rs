@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Sections with a suite of their own, in this order.
-const FURTHER: [Kind; 6] =
-    [Kind::Uncovered, Kind::Functions, Kind::Growth, Kind::Ratchet, Kind::Generated, Kind::Undecided];
+const FURTHER: [Kind; 7] =
+    [Kind::Uncovered, Kind::Programs, Kind::Functions, Kind::Growth, Kind::Ratchet, Kind::Generated, Kind::Undecided];
 
 /// Returns the document. Tests count as failed if they got slower, fail on head only or are denied.
 pub fn render(run: &Run, denied: Denied) -> String {
@@ -55,6 +55,7 @@ fn suite(target: &TargetId, run: &Run) -> TestSuite {
 fn further(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite> {
     match section.kind {
         Kind::Uncovered => Some(functions("uncovered", section, denied.uncovered)),
+        Kind::Programs => Some(functions("programs", section, true)),
         Kind::Functions => Some(functions("functions", section, denied.functions)),
         Kind::Growth => Some(functions("growth", section, denied.growth)),
         Kind::Ratchet => ratchet(section, run, denied),
@@ -109,11 +110,13 @@ fn functions(name: &str, section: &Section<'_>, is_denied: bool) -> TestSuite {
     let prefix = if section.kind == Kind::Uncovered { "executed by no test: " } else { "" };
     for item in &section.items {
         let is_denied = is_denied && item.is_bad;
-        let mut status = failed_or_skipped(is_denied);
+        let is_shown_only = section.kind == Kind::Programs && !item.is_bad;
+        let mut status = if is_shown_only { TestCaseStatus::success() } else { failed_or_skipped(is_denied) };
         if is_denied {
             status.set_type(name);
         }
-        status.set_message(format!("{prefix}{} ({})", item.text, item.place()));
+        let place = item.function.map(|_| format!(" ({})", item.place())).unwrap_or_default();
+        status.set_message(format!("{prefix}{}{place}", item.text));
         let mut case = TestCase::new(item.name.as_str(), status);
         case.set_classname(item.function.map(|function| function.package.as_str()).unwrap_or_default());
         suite.add_test_case(case);
@@ -218,7 +221,7 @@ fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::samples::{full, outcome, pooled, run, unmeasured};
+    use perfunit_model::samples::{full, outcome, pooled, run, started_by_many, unmeasured};
     use perfunit_model::{FailedOn, Failure, Note, PooledChange, Reason, Threshold, Verdict};
     use snapbox::{IntoData, assert_data_eq, str};
 
@@ -241,7 +244,7 @@ mod tests {
     fn every_test_is_a_case_and_the_slower_ones_have_failed() {
         assert_data_eq!(render(&full(), Denied::default()), str![[r#"
 <?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="cargo-perfunit" tests="13" failures="2" errors="0">
+<testsuites name="cargo-perfunit" tests="14" failures="2" errors="0">
     <testsuite name="mycrate" tests="11" skipped="3" errors="0" failures="2">
         <properties>
             <property name="base" value="main (3f2a91c)"/>
@@ -304,6 +307,12 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
             <skipped message="executed by no test: no test can reach it (src/idle.rs:7)"/>
         </testcase>
     </testsuite>
+    <testsuite name="programs" tests="1" skipped="0" errors="0" failures="0">
+        <properties>
+            <property name="programs" value="1 program neither slower nor faster over all its tests"/>
+        </properties>
+        <testcase name="mytool" classname=""/>
+    </testsuite>
     <testsuite name="functions" tests="1" skipped="1" errors="0" failures="0">
         <properties>
             <property name="functions" value="1 changed function slower in the mean of several tests"/>
@@ -324,6 +333,12 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
         both.pooled = vec![pooled(), faster];
         assert_eq!(read(&both, NOTHING).failures, 0);
         assert_eq!(read(&both, Denied { functions: true, ..NOTHING }).failures, 1);
+    }
+
+    #[test]
+    fn a_program_that_is_slower_over_its_tests_fails() {
+        let with = |estimate| Run { programs: vec![started_by_many(estimate)], ..run(Vec::new()) };
+        assert_eq!([0.06, 0.002].map(|estimate| read(&with(estimate), NOTHING).failures), [1, 0]);
     }
 
     #[test]

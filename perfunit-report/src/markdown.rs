@@ -30,8 +30,15 @@ const ITEMS: usize = 10;
 const ROOM: usize = 45_000;
 
 /// Sections above the tables of tests, in this order.
-const ABOVE: [Kind; 6] =
-    [Kind::Functions, Kind::Uncovered, Kind::NotCompiled, Kind::Scaling, Kind::Growth, Kind::ProbablySlower];
+const ABOVE: [Kind; 7] = [
+    Kind::Programs,
+    Kind::Functions,
+    Kind::Uncovered,
+    Kind::NotCompiled,
+    Kind::Scaling,
+    Kind::Growth,
+    Kind::ProbablySlower,
+];
 /// Sections below the tables.
 const BELOW: [Kind; 3] = [Kind::Ratchet, Kind::Generated, Kind::Undecided];
 
@@ -133,7 +140,7 @@ fn section(section: &Section<'_>, page: &mut String) {
         Kind::Scaling => all.take(ITEMS).for_each(|item| {
             let _ = writeln!(page, "\n**{headline}**: {}: {}.", code(&item.name), item.text);
         }),
-        Kind::Functions | Kind::Growth => {
+        Kind::Programs | Kind::Functions | Kind::Growth => {
             let _ = writeln!(page, "\n**{headline}**:\n");
             let line = |item: &Item<'_>| {
                 let place = item.function.map(|_| format!(" ({})", code(&item.place()))).unwrap_or_default();

@@ -47,6 +47,36 @@ impl From<&model::PooledChange> for FunctionChange {
     }
 }
 
+/// The typical change of a program's own time over all tests that start it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramChange {
+    /// Name of the program.
+    pub name: String,
+    /// Number of tests with a change of its time.
+    pub tests: usize,
+    /// Verdict on the typical change.
+    pub verdict: Verdict,
+    /// The trimmed mean change of the tests, as a fraction of base.
+    pub change: Interval,
+    /// The smallest typical change that counts, as a fraction of base.
+    pub threshold: Option<f64>,
+    /// Two-sided p value of the hypothesis "no typical change".
+    pub p_value: Option<f64>,
+}
+
+impl From<&model::ProgramChange> for ProgramChange {
+    fn from(program: &model::ProgramChange) -> Self {
+        Self {
+            name: program.name.clone(),
+            tests: program.tests,
+            verdict: program.verdict,
+            change: Interval::from(program.change),
+            threshold: finite(program.threshold),
+            p_value: finite(program.p_value),
+        }
+    }
+}
+
 /// Returns the functions to report, the slowest first.
 pub fn reported_changes(run: &Run) -> Vec<&model::PooledChange> {
     let mut changed: Vec<_> = run.pooled.iter().filter(|pooled| pooled.verdict.is_change()).collect();
@@ -56,14 +86,33 @@ pub fn reported_changes(run: &Run) -> Vec<&model::PooledChange> {
 
 /// Returns `1 changed function slower, 2 faster in the mean of several tests`.
 pub fn headline(changed: &[&model::PooledChange]) -> String {
-    let [slower, faster] = [Verdict::Slower, Verdict::Faster]
-        .map(|verdict| changed.iter().filter(|pooled| pooled.verdict == verdict).count());
-    let counted = match (slower, faster) {
-        (0, faster) => format!("{} faster", count(faster, "changed function")),
-        (slower, 0) => format!("{} slower", count(slower, "changed function")),
-        (slower, faster) => format!("{} slower, {faster} faster", count(slower, "changed function")),
-    };
-    format!("{counted} in the mean of several tests")
+    let verdicts: Vec<Verdict> = changed.iter().map(|pooled| pooled.verdict).collect();
+    format!("{} in the mean of several tests", count_changes(&verdicts, "changed function"))
+}
+
+/// Returns `1 program slower over all its tests`.
+pub fn headline_of_programs(programs: &[model::ProgramChange]) -> String {
+    let verdicts: Vec<Verdict> = programs.iter().map(|program| program.verdict).collect();
+    format!("{} over all its tests", count_changes(&verdicts, "program"))
+}
+
+/// Returns `1 program slower, 2 faster`, or `2 programs without a certain change`.
+fn count_changes(verdicts: &[Verdict], what: &str) -> String {
+    let [slower, faster] =
+        [Verdict::Slower, Verdict::Faster].map(|wanted| verdicts.iter().filter(|verdict| **verdict == wanted).count());
+    match (slower, faster) {
+        (0, 0) => format!("{} neither slower nor faster", count(verdicts.len(), what)),
+        (0, faster) => format!("{} faster", count(faster, what)),
+        (slower, 0) => format!("{} slower", count(slower, what)),
+        (slower, faster) => format!("{} slower, {faster} faster", count(slower, what)),
+    }
+}
+
+/// Returns `unchanged +0.03 % [-0.11 %, +0.17 %] over 699 tests that start it`.
+pub fn describe_program(program: &model::ProgramChange) -> String {
+    let word = figures::word(program.verdict, Words::OfTime);
+    let [estimate, low, high] = [program.change.estimate, program.change.low, program.change.high].map(percent);
+    format!("{word} {estimate} [{low}, {high}] over {} tests that start it", program.tests)
 }
 
 /// Returns `slower +1.9 % [+1.4 %, +2.4 %] in the mean of 12 of 31 tests`.
@@ -78,7 +127,7 @@ pub fn describe(pooled: &model::PooledChange) -> String {
 mod tests {
     use super::*;
     use perfunit_model::Change;
-    use perfunit_model::samples::{run, test};
+    use perfunit_model::samples::{run, started_by_many, test};
 
     fn sample(name: &str, verdict: Verdict, estimate: f64, entering: usize) -> model::PooledChange {
         model::PooledChange {
@@ -110,5 +159,13 @@ mod tests {
         assert_eq!(headline(&changed[2..]), "1 changed function faster in the mean of several tests");
         assert_eq!(describe(changed[0]), "slower +1.9 % [+1.4 %, +2.4 %] in the mean of 2 of 31 tests");
         assert_eq!(describe(changed[2]), "faster -2.0 % [-2.5 %, -1.5 %] in the mean of 2 tests");
+    }
+
+    #[test]
+    fn programs_are_told_with_their_changes_over_all_tests() {
+        let programs = [started_by_many(0.06), started_by_many(0.002)];
+        assert_eq!(headline_of_programs(&programs), "1 program slower over all its tests");
+        assert_eq!(headline_of_programs(&programs[1..]), "1 program neither slower nor faster over all its tests");
+        assert_eq!(describe_program(&programs[0]), "slower +6.0 % [+5.6 %, +6.4 %] over 240 tests that start it");
     }
 }

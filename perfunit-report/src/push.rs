@@ -92,6 +92,7 @@ pub fn describe_block(branch: &str, base: &str, run: &Run, (conclusion, denied):
         }
         Conclusion::Grows
         | Conclusion::FunctionSlower
+        | Conclusion::ProgramSlower
         | Conclusion::SlowerThanRatchet
         | Conclusion::GeneratedSlower => other_losses(run, &sections, denied),
         Conclusion::FailsOnHead => {
@@ -136,7 +137,7 @@ fn other_losses(run: &Run, sections: &Sections<'_>, denied: Denied) -> String {
     });
     let of_growth = sections.get(Kind::Growth).filter(|_| denied.growth);
     let of_means = sections.bad(Kind::Functions).filter(|_| denied.functions);
-    let of_functions = of_means.into_iter().chain(of_growth);
+    let of_functions = sections.bad(Kind::Programs).into_iter().chain(of_means).chain(of_growth);
     let of_functions = of_functions.map(|section| {
         let names: Vec<String> = section.bad_names().collect();
         format!("{}: {}", section.headline, some(names.into_iter()))

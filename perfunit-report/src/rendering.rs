@@ -72,5 +72,6 @@ pub(super) fn is_fine(run: &Run, sections: &Sections<'_>, denied: Denied) -> boo
         && run.accepted_tests().next().is_none()
         && sections.get(Kind::Growth).is_none()
         && sections.get(Kind::Functions).is_none()
+        && run.programs.iter().all(|program| !program.verdict.is_change())
         && sections.items(Kind::Generated).is_empty()
 }

@@ -5,8 +5,8 @@ use super::figures::{self, Words, sort_by_change};
 use super::{acceptance, caveats, counts, generated_calls, growth, pooled_change, ratchet};
 use perfunit_model::format::{Glyphs, count, first, one_line};
 use perfunit_model::{
-    Denied, Function, LeftOutBy, MainCause, Outcome, PooledChange, Reason, Run, Selection, Side, Uncovered,
-    UncoveredBecause, UndecidedFinding, UnmeasuredTarget, Verdict,
+    Denied, Function, LeftOutBy, MainCause, Outcome, PooledChange, ProgramChange, Reason, Run, Selection, Side,
+    Uncovered, UncoveredBecause, UndecidedFinding, UnmeasuredTarget, Verdict,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -27,6 +27,8 @@ pub enum Kind {
     Accepted,
     /// Tests that are unchanged within a bound.
     Within,
+    /// Programs with their changes over all tests that start them.
+    Programs,
     /// Changed functions whose tests changed in the mean.
     Functions,
     /// Changed functions that no test executes.
@@ -98,7 +100,7 @@ impl<'a> Sections<'a> {
         let sections = [failing(run), probably_slower(run)]
             .into_iter()
             .chain(verdicts.map(|verdict| tests(run, verdict)))
-            .chain([accepted_section(run), within(run), functions(run)])
+            .chain([accepted_section(run), within(run), programs(run), functions(run)])
             .chain(of_coverage(&run.selection))
             .chain([scaling(run), growth(run), growth_unknown(run), not_measured(run), caveats(run)])
             .chain([ratchet(run), generated_section(run), undecided_section(run, denied)]);
@@ -260,6 +262,18 @@ fn within(run: &Run) -> Option<Section<'_>> {
     let items: Vec<_> = items.collect();
     let headline = format!("{} {}", count(number, "test"), counts::unchanged_within(run.bound, Glyphs::Unicode));
     (number > 0).then(|| Section { is_bad: false, ..Section::new(Kind::Within, headline, items) })
+}
+
+/// Returns the section of programs that many tests start.
+fn programs(run: &Run) -> Option<Section<'_>> {
+    let item = |program: &ProgramChange| Item {
+        is_bad: run.is_slower_program(program),
+        ..Item::remark(one_line(&program.name), pooled_change::describe_program(program))
+    };
+    let items: Vec<_> = run.programs.iter().map(item).collect();
+    let is_bad = items.iter().any(|item| item.is_bad);
+    let headline = pooled_change::headline_of_programs(&run.programs);
+    (!items.is_empty()).then(|| Section { is_bad, ..Section::new(Kind::Programs, headline, items) })
 }
 
 /// Returns the section of changed functions whose tests changed in the mean.

@@ -38,6 +38,7 @@ pub fn render(run: &Run, denied: Denied) -> String {
         .chain(of(Kind::Tests(Verdict::Faster), "faster"))
         .chain(of(Kind::Tests(Verdict::Inconclusive), "inconclusive"))
         .chain(lost)
+        .chain(functions(Kind::Programs, "program"))
         .chain(functions(Kind::Functions, "function"))
         .chain(functions(Kind::Growth, "grows"))
         .chain(uncovered)

@@ -38,7 +38,8 @@ pub struct TextOptions {
 }
 
 /// Sections below the verdicts, in this order.
-const BELOW: [Kind; 9] = [
+const BELOW: [Kind; 10] = [
+    Kind::Programs,
     Kind::Functions,
     Kind::Uncovered,
     Kind::NotCompiled,

@@ -8,6 +8,7 @@ use super::session::{Session, select_to_build};
 use super::{environment, measure, options, pairings, partition, time_estimate};
 use perfunit_build::Builder;
 use perfunit_explain::parameters;
+use perfunit_measure::programs_over_tests;
 use perfunit_model::error::Result;
 use perfunit_model::{Generated, Run, Selection, Sides, Stages, Warning};
 use perfunit_project::cargo::Context;
@@ -101,6 +102,7 @@ fn measure_all(
     run.selection.uncovered = unseen.uncovered_after(run.outcomes.iter());
     run.drop_executed();
     run.scaling = parameters(&run.outcomes);
+    run.programs = programs_over_tests(run);
     run.warnings.extend(measured.warnings);
     run.pooled = measured.pooled;
     run.growth = measured.growth;
@@ -147,6 +149,7 @@ fn empty_run(context: &Context, versions: &Versions, options: &Options, selectio
         alpha: options.measuring.alpha,
         interrupted: false,
         pooled: Vec::new(),
+        programs: Vec::new(),
         sharding: None,
         growth: None,
         scaling: Vec::new(),

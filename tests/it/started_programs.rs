@@ -142,6 +142,29 @@ fn the_time_of_programs_can_decide() {
     assert!(report.contains("calm (started once): "), "{report}");
 }
 
+#[test]
+fn a_program_is_compared_over_all_tests_that_start_it() {
+    let project = project();
+    let test = |number| {
+        format!(
+            "#[test]\nfn starts_{number}() {{\n    \
+             assert!(std::process::Command::new(env!(\"CARGO_BIN_EXE_work\")).status().unwrap().success());\n}}\n"
+        )
+    };
+    project.write("tests/it.rs", (0..11).map(test).collect::<String>());
+    project.commit("eleven tests");
+    versions(&project, 1_200_000, 2);
+    project.commit("head");
+    let arguments = ["--per-test-budget", "2s", "--explain", "never"];
+    let run = project.diff(&arguments).expect(100);
+    let document = run.json();
+    let program = &document["programs"][0];
+    assert_eq!((&program["name"], &program["verdict"]), (&"work".into(), &"slower".into()), "{document:#}");
+    assert_eq!(program["tests"], 11);
+    let report = project.perfunit(["report"]).stdout;
+    assert!(report.contains("Program  work: slower +") && report.contains(" over 11 tests that start it"), "{report}");
+}
+
 /// A program with a function for each argument. Head's functions do one thing more for each file, or at the start.
 fn tool(looks: usize, start: &str, line: &str, lock: &str) -> String {
     format!(

@@ -66,6 +66,7 @@ mod tests {
             (Conclusion::Slower, 100),
             (Conclusion::Grows, 100),
             (Conclusion::FunctionSlower, 100),
+            (Conclusion::ProgramSlower, 100),
             (Conclusion::SlowerThanRatchet, 100),
             (Conclusion::GeneratedSlower, 100),
             (Conclusion::NotBuilt, 101),

@@ -198,8 +198,9 @@ pub fn filter(run: &Run) -> Markup {
 /// Tests named per reason.
 const NAMED: usize = 20;
 /// Sections above the table of tests, in this order.
-const ABOVE: [Kind; 10] = [
+const ABOVE: [Kind; 11] = [
     Kind::Failing,
+    Kind::Programs,
     Kind::Functions,
     Kind::Ratchet,
     Kind::Generated,
@@ -229,6 +230,7 @@ fn remark(section: &Section<'_>) -> Markup {
             html! { code { (item.name) } " (" code { (item.place()) } ")" }
         }),
         Kind::Scaling => html! { @for item in &section.items { p.remarks { (told(item)) } } },
+        Kind::Programs => list("programs-title", headline, section, of_function),
         Kind::Functions => list("functions-title", headline, section, of_function),
         Kind::Growth => list("growth-title", headline, section, of_function),
         Kind::GrowthUnknown => html! {

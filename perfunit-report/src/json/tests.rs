@@ -72,6 +72,10 @@ fn the_frame_has_every_promised_field() {
         "interrupted": false,
         "repeat": {"folder": "crates/my crate", "arguments": ["perfunit", "diff", commit, "parser::", "--threshold", "0.1"]},
         "sharding": null,
+        "programs": [{
+            "name": "mytool", "tests": 240, "verdict": "same",
+            "change": {"estimate": 0.002, "low": -0.002, "high": 0.006}, "threshold": 0.05, "p_value": 0.2,
+        }],
         "functions": [{
             "name": "Parser::skip",
             "function": {"package": "mycrate", "file": "src/idle.rs", "line": 7, "name": "Parser::skip"},

@@ -17,6 +17,10 @@ fn a_comment_reads_like_this() {
 
 **5 of 9 tests are not slower by 10 % or more.**
 
+**1 program neither slower nor faster over all its tests**:
+
+- `mytool`: unchanged +0.20 % &#91;-0.20 %, +0.60 %&#93; over 240 tests that start it
+
 **1 changed function slower in the mean of several tests**:
 
 - `Parser::skip` (`src/idle.rs:7`): slower +1.9 % &#91;+1.4 %, +2.4 %&#93; in the mean of 2 of 31 tests
@@ -72,6 +76,10 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` + changes): 8 measured of 412 tests.
 
 **5 of 10 tests are not slower by 10 % or more.**
+
+**1 program neither slower nor faster over all its tests**:
+
+- `mytool`: unchanged +0.20 % &#91;-0.20 %, +0.60 %&#93; over 240 tests that start it
 
 **1 changed function slower in the mean of several tests**:
 

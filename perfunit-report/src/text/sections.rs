@@ -27,6 +27,7 @@ pub fn write(kind: Kind, run: &Run, sections: &Sections<'_>, detail: Detail, scr
         (Kind::Growth, _) => growth(run, sections, detail, screen),
         (Kind::Generated, _) => write_generated(run, detail, screen),
         (Kind::Failing, Some(section)) => failing(section, detail, screen),
+        (Kind::Programs, Some(section)) => programs(section, screen),
         (Kind::Functions, Some(section)) => means(section, screen),
         (Kind::Uncovered, Some(section)) => functions(section, sections.get(Kind::NotCompiled), detail, screen),
         (Kind::NotCompiled, Some(section)) => functions(section, sections.get(Kind::Uncovered), detail, screen),
@@ -59,6 +60,14 @@ fn failing(section: &Section<'_>, detail: Detail, screen: &mut Screen) {
         screen.below(INDENT + 2, &test_id(&test.test).with(DIM, format!("  {}", item.text)));
     }
     screen.more(INDENT + 2, section.items.len().saturating_sub(shown));
+}
+
+/// Writes a line for each program that many tests start.
+fn programs(section: &Section<'_>, screen: &mut Screen) {
+    for item in &section.items {
+        let style = if item.is_bad { BAD } else { DIM };
+        screen.status("Program", style, &Text::new(STRONG, &item.name).and(format!(": {}", item.text)));
+    }
 }
 
 /// Writes the changed functions whose tests changed in the mean.

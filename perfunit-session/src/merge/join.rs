@@ -3,6 +3,7 @@
 use super::check::Shard;
 use crate::summary;
 use perfunit_explain::parameters;
+use perfunit_measure::programs_over_tests;
 use perfunit_model::{
     Environment, Growth, LayoutMatch, NoLayout, NotCompared, Outcome, Partition, Ratchet, Reason, Run, Selection,
     Sharding, Shards, Stages, TargetId, TestId, Verdict, Warning,
@@ -16,6 +17,7 @@ pub(super) fn join(shards: &[Shard]) -> Run {
     let mut run = join_runs(&runs);
     run.growth = growth(&runs);
     run.scaling = parameters(&run.outcomes);
+    run.programs = programs_over_tests(&run);
     run.ratchet = ratchet(&runs);
     run
 }

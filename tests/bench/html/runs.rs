@@ -265,5 +265,6 @@ fn run(outcomes: Vec<Outcome>) -> Run {
         alpha: 0.01,
         interrupted: false,
         pooled: Vec::new(),
+        programs: Vec::new(),
     }
 }

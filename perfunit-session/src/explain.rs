@@ -282,7 +282,10 @@ fn choose(run: &Run, request: &ExplainRequest, goal: Goal) -> Result<Vec<usize>>
     };
     if request.tests.is_empty() {
         return Ok(match goal {
-            Goal::Responsible => places(&Outcome::is_worth_explaining),
+            Goal::Responsible => {
+                let changed = places(&Outcome::is_worth_explaining);
+                if changed.is_empty() { likeliest_slower(run).into_iter().collect() } else { changed }
+            }
             Goal::Profile => places(&|test| Question::about(test).is_some()),
         });
     }
@@ -305,6 +308,14 @@ fn choose(run: &Run, request: &ExplainRequest, goal: Goal) -> Result<Vec<usize>>
     chosen.sort_unstable();
     chosen.dedup();
     Ok(chosen)
+}
+
+/// Returns the index of the test that is probably slower, with the largest change that its interval leaves. A program can be
+/// slower over tests of which none is for certain.
+fn likeliest_slower(run: &Run) -> Option<usize> {
+    let probable = run.outcomes.iter().enumerate().filter(|(_, test)| test.is_probably_slower());
+    let least = probable.filter_map(|(index, test)| Some((index, test.measured.as_ref()?.change.low)));
+    least.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(index, _)| index)
 }
 
 fn no_such_test(run: &Run, name: &str) -> Error {

@@ -104,8 +104,8 @@ pub enum Command {
     /// Explain which functions made tests of the last `diff` slower or faster.
     ///
     /// Shows, for each slower or faster test, the functions that take more or less time than before, with their calls.
-    /// Without TEST, explains all slower and faster tests, and others with more work. Explanations of `diff` are shown
-    /// again.
+    /// Without TEST, explains all slower and faster tests, and others with more work; if there are none, the test that is
+    /// most probably slower. Explanations of `diff` are shown again.
     Explain(Box<ExplainArguments>),
     /// List the tests that `diff` would measure, with the reasons.
     ///

@@ -1,6 +1,6 @@
 use super::*;
-use perfunit_model::Verdict;
 use perfunit_model::samples::{explanation, measured, outcome, run, test, unmeasured};
+use perfunit_model::{Reason, Verdict};
 
 fn run_of(tests: &[(&str, Verdict)]) -> Run {
     let test = |(name, verdict): &(&str, Verdict)| match verdict {
@@ -24,6 +24,19 @@ fn choose_in_sample(tests: &[&str], exact: bool) -> Result<Vec<usize>> {
 #[test]
 fn without_names_those_that_changed_are_meant() {
     assert_eq!(choose_in_sample(&[], false).unwrap(), [0, 2]);
+}
+
+#[test]
+fn where_none_changed_the_likeliest_slower_test_is_meant() {
+    let mut run = run_of(&[("a", Verdict::Inconclusive), ("b", Verdict::Inconclusive), ("c", Verdict::Inconclusive)]);
+    let chosen = |run: &Run| choose(run, &ExplainRequest::default(), Goal::Responsible).unwrap();
+    assert!(chosen(&run).is_empty());
+    for (outcome, change) in run.outcomes.iter_mut().zip([0.2, 0.1, 0.3]) {
+        outcome.measured = Some(measured(1.0, change));
+        outcome.reason = Some(Reason::Unconfirmed { seen: Verdict::Slower });
+    }
+    run.outcomes[2].reason = None;
+    assert_eq!(chosen(&run), [0]);
 }
 
 #[test]

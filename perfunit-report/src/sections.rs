@@ -299,12 +299,14 @@ pub fn of_coverage(selection: &Selection) -> [Option<Section<'_>>; 2] {
     [uncovered_section(selection), not_compiled(selection)]
 }
 
+/// Returns `1 changed function is` for the functions of a section, if there are any.
+fn changed_functions(number: usize) -> Option<String> {
+    let verb = if number == 1 { "is" } else { "are" };
+    (number > 0).then(|| format!("{} {verb}", count(number, "changed function")))
+}
+
 fn uncovered_section(selection: &Selection) -> Option<Section<'_>> {
-    let functions = match selection.uncovered.len() {
-        0 => return None,
-        1 => "1 changed function is".to_owned(),
-        functions => format!("{functions} changed functions are"),
-    };
+    let functions = changed_functions(selection.uncovered.len())?;
     let is_reached = |uncovered: &Uncovered| {
         matches!(uncovered.because, UncoveredBecause::NotMeasured | UncoveredBecause::NewTestCode)
     };
@@ -325,11 +327,7 @@ fn because(because: UncoveredBecause) -> &'static str {
 }
 
 fn not_compiled(selection: &Selection) -> Option<Section<'_>> {
-    let changes = match selection.not_compiled.len() {
-        0 => return None,
-        1 => "the change to 1 function is".to_owned(),
-        functions => format!("the changes to {functions} functions are"),
-    };
+    let functions = changed_functions(selection.not_compiled.len())?;
     let items = selection.not_compiled.iter().map(|function| Item::of_function(function, String::new())).collect();
     let known: Vec<String> = selection.left_out_by.iter().map(ToString::to_string).collect();
     let by = if known.is_empty() { LeftOutBy::ALL.map(|by| by.to_string()).to_vec() } else { known };
@@ -337,7 +335,7 @@ fn not_compiled(selection: &Selection) -> Option<Section<'_>> {
         Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
         _ => by.concat(),
     };
-    let headline = format!("{changes} excluded from the build by {by}");
+    let headline = format!("{functions} excluded from the build by {by}");
     Some(Section::new(Kind::NotCompiled, headline, items))
 }
 

@@ -70,7 +70,7 @@ fn functions_without_their_feature_are_listed_separately_and_not_denied() {
     let text = project.perfunit(["diff", "HEAD~1"]).expect(0).stdout;
     // The condition of a whole file is not evaluated.
     let by = "the features (--features), the platform or the profile (debug assertions)";
-    assert!(text.contains(&format!("the changes to 3 functions are excluded from the build by {by}")), "{text}");
+    assert!(text.contains(&format!("3 changed functions are excluded from the build by {by}")), "{text}");
     let document = project.diff(&["--features", "wide", "--deny", "uncovered"]).expect(106).json();
     assert_eq!((names(&document), not_compiled(&document)), (vec!["narrow", "partly", "divide"], vec![]));
 }

@@ -74,10 +74,10 @@ fn what_no_build_holds_is_named() {
     coverage(&one, Detail::Full, &mut screen);
     coverage(&twice, Detail::Brief, &mut screen);
     let expected = "\
-Not compiled  the change to 1 function is excluded from the build by the features (--features): udivmod
-Not compiled  the change to 1 function is excluded from the build by the features (--features):
+Not compiled  1 changed function is excluded from the build by the features (--features): udivmod
+Not compiled  1 changed function is excluded from the build by the features (--features):
                 udivmod  src/udiv.rs:7
-Not compiled  the changes to 2 functions are excluded from the build by the features (--features), the platform or the profile (debug assertions): open
+Not compiled  2 changed functions are excluded from the build by the features (--features), the platform or the profile (debug assertions): open
 ";
     assert_eq!(without_escapes(&screen.finish()), expected);
 }
@@ -95,7 +95,7 @@ fn functions_that_are_only_in_part_compiled_are_told_apart_by_place() {
     let mut screen = Screen::new(0, Glyphs::Ascii);
     coverage(&selection, Detail::Brief, &mut screen);
     let expected = "   Uncovered  2 changed functions are executed by no test: get_current (src/idle.rs:3), unused
-Not compiled  the changes to 2 functions are excluded from the build by the features (--features): get_current (src/idle.rs:20), get_default
+Not compiled  2 changed functions are excluded from the build by the features (--features): get_current (src/idle.rs:20), get_default
 ";
     let text = without_escapes(&screen.finish());
     assert_eq!(text, expected);

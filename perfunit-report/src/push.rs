@@ -53,6 +53,9 @@ pub fn describe_pass(branch: &str, base: &str, run: &Run) -> String {
     if let Some(excluded) = Excluded::describe_beyond_verdicts(run) {
         let _ = write!(line, "; {excluded}");
     }
+    for item in sections.items(Kind::Programs) {
+        let _ = write!(line, "; {} {}", item.name, item.text);
+    }
     line + &headlines(&[Kind::Uncovered]) + &further
 }
 
@@ -289,6 +292,15 @@ mod tests {
             text.ends_with("which is denied: mycrate a::probably") && text.contains("1 test inconclusive"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn programs_are_told_with_their_changes_over_all_tests() {
+        let with = |change| Run { programs: vec![samples::started_by_many(change)], ..run(Vec::new()) };
+        let line = describe_pass("main", BASE, &with(0.002));
+        assert!(line.ends_with("; mytool unchanged +0.20 % [-0.20 %, +0.60 %] over 240 tests that start it"), "{line}");
+        let text = describe_block("main", BASE, &with(0.06), (Conclusion::ProgramSlower, Denied::default()));
+        assert_eq!(text, "push of main blocked: 1 program slower over all its tests: mytool");
     }
 
     #[test]

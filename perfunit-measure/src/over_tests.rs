@@ -14,8 +14,9 @@ const FEWEST_TESTS: usize = 11;
 
 /// Returns the typical change of each program that enough tests start. The tests are the values, each with the change of the
 /// program's deciding time, which they show independently of each other: each has its own processes, and both versions
-/// exchange the files of their programs between its pairs. Tests that are not judged by time do not count.
-pub fn programs_over_tests(run: &Run) -> Vec<ProgramChange> {
+/// exchange the files of their programs between its pairs. Tests that are not judged by time do not count. Runs of a `family`
+/// share one family-wise error rate.
+pub fn programs_over_tests(run: &Run, family: usize) -> Vec<ProgramChange> {
     let mut log_ratios: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for outcome in run.outcomes.iter().filter(|outcome| is_judged_by_time(run, outcome)) {
         let Some(Ok(metered)) = outcome.metrics.get(&Metric::ProgramTime) else { continue };
@@ -25,7 +26,7 @@ pub fn programs_over_tests(run: &Run) -> Vec<ProgramChange> {
         }
     }
     log_ratios.retain(|_, of_tests| of_tests.len() >= FEWEST_TESTS);
-    let alpha_of_change = decide::confirmation_alpha(run.alpha, log_ratios.len());
+    let alpha_of_change = decide::confirmation_alpha(run.alpha, log_ratios.len() * family);
     let change = |(name, of_tests): (&str, Vec<f64>)| {
         let rule = Rule {
             alpha: run.alpha,
@@ -94,7 +95,7 @@ mod tests {
 
     #[track_caller]
     fn check(changes: impl Iterator<Item = f64>, verdict: Verdict, widest: f64) {
-        let found = programs_over_tests(&started(changes));
+        let found = programs_over_tests(&started(changes), 1);
         let [program] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((program.name.as_str(), program.verdict), ("fd", verdict), "{program:?}");
         assert!(program.change.high - program.change.low < widest, "{program:?}");
@@ -117,8 +118,8 @@ mod tests {
 
     #[test]
     fn few_tests_and_tests_judged_by_other_metrics_have_no_typical_change() {
-        assert_eq!(programs_over_tests(&started(around(0.5, 10))), []);
+        assert_eq!(programs_over_tests(&started(around(0.5, 10)), 1), []);
         let by_allocations = Run { gates: vec![Metric::Allocations], ..started(around(0.5, 50)) };
-        assert_eq!(programs_over_tests(&by_allocations), []);
+        assert_eq!(programs_over_tests(&by_allocations, 1), []);
     }
 }

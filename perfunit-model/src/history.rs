@@ -1,7 +1,9 @@
 //! Several commits in a row, each with its changes compared with the previous one that builds.
 
 use super::format::short_commit;
-use super::{Change, EffectSize, Metric, Mode, NothingBecause, ReasonKind, Side, TargetId, TestId, Verdict};
+use super::{
+    Change, EffectSize, Metric, Mode, NothingBecause, ProgramChange, ReasonKind, Side, TargetId, TestId, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -55,6 +57,8 @@ pub struct Step {
     pub nothing_because: Option<NothingBecause>,
     /// Results of the tests that can have changed. The code of all other tests is equal, except in unlisted targets.
     pub tests: Vec<StepTest>,
+    /// Typical changes of programs that tests start.
+    pub programs: Vec<ProgramChange>,
     /// Targets whose tests could not be listed on one version.
     pub unlisted: BTreeSet<TargetId>,
     /// Upper bound of the probability that any test in the step is falsely called slower or faster.
@@ -189,6 +193,12 @@ impl Step {
     /// Returns the tests with this verdict.
     pub fn with(&self, verdict: Verdict) -> impl Iterator<Item = &StepTest> {
         self.tests.iter().filter(move |test| test.verdict == verdict)
+    }
+
+    /// Returns whether a test or a program is slower or faster, or a test has another verdict.
+    pub fn has(&self, verdict: Verdict) -> bool {
+        let of_program = |program: &ProgramChange| verdict.is_change() && program.verdict == verdict;
+        self.with(verdict).next().is_some() || self.programs.iter().any(of_program)
     }
 
     /// Returns the slower and faster tests.

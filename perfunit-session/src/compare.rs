@@ -102,7 +102,7 @@ fn measure_all(
     run.selection.uncovered = unseen.uncovered_after(run.outcomes.iter());
     run.drop_executed();
     run.scaling = parameters(&run.outcomes);
-    run.programs = programs_over_tests(run);
+    run.programs = programs_over_tests(run, session.options.measuring.family);
     run.warnings.extend(measured.warnings);
     run.pooled = measured.pooled;
     run.growth = measured.growth;

@@ -49,6 +49,7 @@ fn step(base: &str, shape: Shape, random: &mut Rng) -> Step {
         selected: tests.len(),
         nothing_because: None,
         tests,
+        programs: Vec::new(),
         unlisted: std::collections::BTreeSet::new(),
         alpha: 1e-5,
         seconds: 12.5,

@@ -277,6 +277,7 @@ fn step(base: &str, run: &Run, alpha: f64, (machine, elapsed): (String, Duration
         // A step without measured tests has no false verdicts.
         alpha: if tests.iter().any(|test| test.figures.is_some()) { alpha } else { 0.0 },
         tests,
+        programs: run.programs.clone(),
         unlisted: unlisted_targets(&run.selection.unmeasured_targets),
         seconds: elapsed.as_secs_f64(),
         machine,

@@ -28,6 +28,7 @@ pub fn step(base: &str, tests: &[(&str, Verdict, f64)]) -> Step {
         selected: tests.len(),
         nothing_because: None,
         tests,
+        programs: Vec::new(),
         unlisted: BTreeSet::new(),
         alpha: 0.001,
         seconds: 2.5,

@@ -49,6 +49,20 @@ CREATE TABLE unlisted (
     PRIMARY KEY (step, package, target_kind, target)
 ) WITHOUT ROWID;
 
+-- The typical change of a program over the tests that start it; changes and the threshold are fractions of base.
+CREATE TABLE program (
+    step INTEGER NOT NULL REFERENCES step ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    tests INTEGER NOT NULL,
+    verdict TEXT NOT NULL,
+    estimate REAL NOT NULL,
+    low REAL NOT NULL,
+    high REAL NOT NULL,
+    threshold REAL NOT NULL,
+    p_value REAL NOT NULL,
+    PRIMARY KEY (step, name)
+) WITHOUT ROWID;
+
 -- A test that can have changed in a step; the code of other tests is equal, unless their target is in `unlisted`. Figures are whole numbers, which
 -- take half the room: changes in billionths, times in picoseconds, effect sizes in millionths; NULL where not known.
 CREATE TABLE result (

@@ -6,8 +6,8 @@
 use perfunit_decide as decide;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{
-    Change, Joined, Metric, NothingBecause, Skipped, Step, StepFigures, StepTest, TargetId, TargetKind, TestId,
-    variant_name,
+    Change, Joined, Metric, NothingBecause, ProgramChange, Skipped, Step, StepFigures, StepTest, TargetId, TargetKind,
+    TestId, variant_name,
 };
 use rusqlite::types::Type;
 use rusqlite::{
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Version of the schema.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Timeout for waiting on another process.
 const PATIENCE: Duration = Duration::from_mins(1);
 const SCHEMA: &str = include_str!("schema.sql");
@@ -267,6 +267,7 @@ fn step(row: &Row<'_>) -> rusqlite::Result<(i64, Step)> {
         selected: row.get::<_, u32>(3)? as usize,
         nothing_because: nothing_because(row, 4)?,
         tests: Vec::new(),
+        programs: Vec::new(),
         unlisted: BTreeSet::new(),
         alpha: row.get(5)?,
         seconds: row.get(6)?,
@@ -310,7 +311,25 @@ pub fn all_steps(connection: &Connection) -> rusqlite::Result<Vec<(OwnedKey, Ste
 
 /// Adds the data from other tables.
 fn with_tests(connection: &Connection, id: i64, step: Step) -> rusqlite::Result<Step> {
-    Ok(Step { tests: tests(connection, id)?, unlisted: unlisted_targets(connection, id)?, ..step })
+    let (tests, programs) = (tests(connection, id)?, programs(connection, id)?);
+    Ok(Step { tests, programs, unlisted: unlisted_targets(connection, id)?, ..step })
+}
+
+fn programs(connection: &Connection, step: i64) -> rusqlite::Result<Vec<ProgramChange>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT name, tests, verdict, estimate, low, high, threshold, p_value FROM program WHERE step = ?1",
+    )?;
+    let read = |row: &Row<'_>| {
+        Ok(ProgramChange {
+            name: row.get(0)?,
+            tests: row.get::<_, u32>(1)? as usize,
+            verdict: parse_variant(row, 2)?,
+            change: Change { estimate: row.get(3)?, low: row.get(4)?, high: row.get(5)? },
+            threshold: row.get(6)?,
+            p_value: row.get(7)?,
+        })
+    };
+    statement.query_map([step], read)?.collect()
 }
 
 fn unlisted_targets(connection: &Connection, step: i64) -> rusqlite::Result<BTreeSet<TargetId>> {
@@ -362,6 +381,13 @@ pub fn insert(connection: &Connection, key: Key<'_>, step: &Step) -> rusqlite::R
     for TargetId { package, kind, name } in &step.unlisted {
         let words = params![id, package, variant_name(kind), name];
         connection.execute("INSERT INTO unlisted VALUES (?1, ?2, ?3, ?4)", words)?;
+    }
+    for ProgramChange { name, tests, verdict, change, threshold, p_value } in &step.programs {
+        let (tests, verdict) = (*tests as u32, variant_name(verdict));
+        connection.execute(
+            "INSERT INTO program VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![id, name, tests, verdict, change.estimate, change.low, change.high, threshold, p_value],
+        )?;
     }
     let mut statement =
         connection.prepare_cached("INSERT OR IGNORE INTO result VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
@@ -501,6 +527,7 @@ mod tests {
         let path = folder.path().join("h.sqlite");
         let mut step = samples::step("a", &[("one", Verdict::Slower, 0.12), ("two", Verdict::Same, 0.0)]);
         step.unlisted.insert(step.tests[0].test.target.clone());
+        step.programs = vec![perfunit_model::samples::started_by_many(0.06)];
         let store = Store::open(&path, "p").unwrap();
         assert_eq!(store.step(key("b")).unwrap(), None);
         store.keep(key("b"), &step).unwrap();

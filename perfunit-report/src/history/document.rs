@@ -2,6 +2,7 @@
 
 use super::log::skip_reason;
 use crate::explanations;
+use crate::pooled_change::ProgramChange;
 use crate::wire::{Interval, SCHEMA_VERSION, Test, finite, pretty};
 use perfunit_model as model;
 use perfunit_model::{
@@ -53,6 +54,8 @@ pub(super) enum Outcome {
         nothing_because: Option<String>,
         /// Tests that can have changed. The code of all other tests is equal, except in `unlisted` targets.
         tests: Vec<TestOf>,
+        /// Programs that many tests start, each with its typical change over them.
+        programs: Vec<ProgramChange>,
         /// Targets with tests that could not be listed on one version.
         unlisted: Vec<String>,
         /// Wall time of the comparison in seconds. (`seconds` is the commit's time.)
@@ -303,6 +306,7 @@ pub(super) fn outcome(outcome: &StepOutcome) -> Outcome {
             found: step.found,
             nothing_because: step.nothing_because.map(|because| because.to_string()),
             tests: step.tests.iter().map(test_of).collect(),
+            programs: step.programs.iter().map(ProgramChange::from).collect(),
             unlisted: step.unlisted.iter().map(ToString::to_string).collect(),
             wall_seconds: step.seconds,
             machine: step.machine.clone(),

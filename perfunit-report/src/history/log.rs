@@ -1,6 +1,7 @@
 //! The log in the terminal: an entry for each commit, then the courses of tests and counts.
 
 use crate::figures::{self, Words};
+use crate::pooled_change::describe_program;
 use crate::terminal::{BAD, DIM, GOOD, INDENT, PLAIN, STRONG, Screen, Text, WARN, test_id};
 use crate::text::TextOptions;
 use perfunit_model::format::{self, Glyphs, count, interval, one_line, short_commit};
@@ -31,6 +32,9 @@ pub fn entry(entry: &Entry, options: &TextOptions) -> String {
 fn write_compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen) {
     heading(step, name, screen);
     screen.below(INDENT, &Text::new(DIM, counts(step)));
+    for program in &step.programs {
+        screen.below(INDENT, &Text::plain(format!("{} {}", one_line(&program.name), describe_program(program))));
+    }
     let moved = changed_tests(step);
     let most = options.detail.limit(SHOWN);
     for found in moved.iter().take(most) {
@@ -39,11 +43,11 @@ fn write_compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut 
     screen.more(INDENT, moved.len().saturating_sub(most));
 }
 
-/// Returns the worst verdict of a step's tests, if it has any.
+/// Returns the worst verdict of a step's tests and programs, if it has any.
 pub fn worst(step: &Step) -> Option<Verdict> {
     use Verdict::{ChangedBelowThreshold, Faster, Inconclusive, NotMeasured, Same, Slower};
     let worst = [Slower, Faster, Inconclusive, ChangedBelowThreshold, Same, NotMeasured];
-    worst.into_iter().find(|verdict| step.with(*verdict).next().is_some())
+    worst.into_iter().find(|verdict| step.has(*verdict))
 }
 
 /// Returns whether no test of a step can have changed.
@@ -156,7 +160,7 @@ pub fn summary(history: &History, courses: &[Course], options: &TextOptions) -> 
 /// The number of commits by result.
 pub struct Counts {
     pub commits: usize,
-    /// Commits with slower tests, and with faster tests.
+    /// Commits with slower tests or programs, and with faster ones.
     pub slower: usize,
     pub faster: usize,
     /// Commits in which no test can have changed.
@@ -170,7 +174,7 @@ pub struct Counts {
 impl Counts {
     pub fn of(history: &History) -> Self {
         let steps: Vec<_> = history.steps().map(|(_, step)| step).collect();
-        let with = |verdict: Verdict| steps.iter().filter(|step| step.with(verdict).next().is_some()).count();
+        let with = |verdict: Verdict| steps.iter().filter(|step| step.has(verdict)).count();
         let open = history.entries.iter().filter(|entry| entry.outcome == StepOutcome::Open).count();
         Self {
             commits: history.entries.len(),

@@ -3,11 +3,12 @@
 use super::bisection::{self, direction, explanation_lines, place, plain_line, without_figures};
 use super::log::{Counts, Moves, anchors, changed_tests, error_rate, name, notes, skip_reason, sparkline, worst};
 use crate::markdown::{code, plain};
+use crate::pooled_change::describe_program;
 use crate::text::TextOptions;
 use perfunit_model::format::{self, Glyphs, count, percent, sentence, short_commit};
 use perfunit_model::{
-    Bisection, Change, Commit, Course, Entry, FoundStep, FoundTest, History, SourceChange, StepOutcome, Unresolved,
-    Unsearched, variant_name,
+    Bisection, Change, Commit, Course, Entry, FoundStep, FoundTest, History, ProgramChange, SourceChange, StepOutcome,
+    StepTest, Unresolved, Unsearched, variant_name,
 };
 use perfunit_system::date;
 use std::fmt::Write as _;
@@ -85,16 +86,15 @@ fn commits(history: &History, page: &mut String) {
     page.push_str("\n| commit | subject | result | tests |\n|---|---|---|---|\n");
     for (entry, step, verdict) in moving.iter().take(ROWS) {
         let tests = changed_tests(step);
-        let mut named: Vec<String> = tests
-            .iter()
-            .take(NAMED)
-            .map(|found| {
-                let change = found.figures.map(|figures| format!(" {}", percent(figures.change.estimate)));
-                let function = found.function.as_ref().map(|function| format!(": {}", code(function)));
-                let test = code(&found.test.to_string());
-                format!("{test}{}{}", change.unwrap_or_default(), function.unwrap_or_default())
-            })
-            .collect();
+        let of_program = |program: &ProgramChange| format!("{} {}", code(&program.name), describe_program(program));
+        let of_test = |found: &&StepTest| {
+            let change = found.figures.map(|figures| format!(" {}", percent(figures.change.estimate)));
+            let function = found.function.as_ref().map(|function| format!(": {}", code(function)));
+            let test = code(&found.test.to_string());
+            format!("{test}{}{}", change.unwrap_or_default(), function.unwrap_or_default())
+        };
+        let programs = step.programs.iter().filter(|program| program.verdict.is_change()).map(of_program);
+        let mut named: Vec<String> = programs.chain(tests.iter().take(NAMED).map(of_test)).collect();
         if tests.len() > NAMED {
             named.push(format!("{} more", tests.len() - NAMED));
         }

@@ -4,7 +4,7 @@ use crate::figures::Detail;
 use crate::text::TextOptions;
 use perfunit_decide as decide;
 use perfunit_model::format::{Glyphs, without_escapes};
-use perfunit_model::samples::explanation;
+use perfunit_model::samples::{explanation, started_by_many};
 use perfunit_model::{
     Anchor, Bisection, Change, Commit, Course, Direction, Entry, FoundStep, FoundTest, Further, History, Metric, Mode,
     NothingBecause, Point, ReasonKind, Release, Releases, Side, Skipped, SourceChange, Span, Step, StepFigures,
@@ -53,6 +53,7 @@ fn step(tests: Vec<StepTest>) -> StepOutcome {
         selected,
         nothing_because,
         tests,
+        programs: Vec::new(),
         unlisted: BTreeSet::new(),
         alpha: 0.0025,
         seconds: 3.0,
@@ -117,6 +118,25 @@ fn commits_and_summary_in_words() {
 
 "#]]
     );
+}
+
+#[test]
+fn a_program_can_be_slower_where_no_test_is() {
+    let StepOutcome::Compared(open) = step(vec![test("tests::long", Verdict::Inconclusive, 0.06)]) else { panic!() };
+    let outcome = StepOutcome::Compared(Step { programs: vec![started_by_many(0.06)], ..open });
+    let slower = Entry { commit: commit(1, "Start later"), outcome };
+    snapbox::assert_data_eq!(
+        without_escapes(&entry(&slower, &OPTIONS)),
+        snapbox::str![[r"
+      Slower  0000001 2023-11-14 Start later
+              1 test of 7: 1 inconclusive
+              mytool slower +6.0 % [+5.6 %, +6.4 %] over 240 tests that start it
+
+"]]
+    );
+    let history = History { entries: vec![slower], ..history() };
+    let page = markdown(&history, &[]);
+    assert!(page.contains("1 commit: 1 with slower tests") && page.contains("`mytool` slower +6.0 %"), "{page}");
 }
 
 #[test]

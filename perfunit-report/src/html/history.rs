@@ -7,6 +7,7 @@ use crate::figures::Words;
 use crate::history::{
     Counts, Move, Moves, anchors, changed_tests, counts, error_rate, name, notes, skip_reason, worst,
 };
+use crate::pooled_change::describe_program;
 use maud::{Markup, html};
 use perfunit_model::format::{self, count, one_line, sentence, short_commit};
 use perfunit_model::{Course, Entry, History, Point, Span, Step, StepOutcome, Verdict};
@@ -406,6 +407,9 @@ fn tests(step: &Step) -> Markup {
     let left_out = moved.len().saturating_sub(NAMED);
     html! {
         span.remark { (counts(step)) }
+        @for program in &step.programs {
+            span.remark { code { (one_line(&program.name)) } " " (describe_program(program)) }
+        }
         @if !moved.is_empty() {
             ul.moves {
                 @for found in moved.into_iter().take(NAMED) {

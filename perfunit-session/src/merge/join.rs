@@ -17,7 +17,8 @@ pub(super) fn join(shards: &[Shard]) -> Run {
     let mut run = join_runs(&runs);
     run.growth = growth(&runs);
     run.scaling = parameters(&run.outcomes);
-    run.programs = programs_over_tests(&run);
+    // Shards are those of one run.
+    run.programs = programs_over_tests(&run, 1);
     run.ratchet = ratchet(&runs);
     run
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::html::page::tests::assert_well_formed;
 use perfunit_decide::effect_size;
+use perfunit_model::samples::started_by_many;
 use perfunit_model::{
     Change, Commit, Entry, Metric, Mode, Point, Skipped, Step, StepFigures, StepOutcome, StepTest, TargetId,
     TargetKind, TestId,
@@ -43,6 +44,7 @@ fn compared_outcome(tests: Vec<StepTest>) -> StepOutcome {
         selected: tests.len(),
         nothing_because,
         tests,
+        programs: vec![started_by_many(0.002)],
         unlisted: BTreeSet::new(),
         alpha: 0.001,
         seconds: 1.0,
@@ -103,6 +105,7 @@ fn the_page_has_courses_releases_and_every_commit_and_no_script() {
     assert!(page.contains(">v1.0</text>") && page.contains(">v1.1</text>"), "{page}");
     assert_eq!(page.matches("<tr").count(), 5);
     assert!(page.contains("× Skipped") && page.contains("does not build: tests::long"), "{page}");
+    assert!(page.contains("<code>mytool</code> unchanged +0.20 %"), "{page}");
     assert!(page.contains("▼ -10.0 %") && page.contains("tests::long::function"), "{page}");
     for foreign in ["<script", "http:", "https:", "src=", "@import", "url("] {
         assert!(!page.contains(foreign), "{foreign}");

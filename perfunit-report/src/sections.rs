@@ -23,7 +23,7 @@ pub enum Kind {
     ProbablySlower,
     /// Tests with one verdict.
     Tests(Verdict),
-    /// Tests whose slowdown is accepted.
+    /// Tests with an accepted slowdown.
     Accepted,
     /// Tests that are unchanged within a bound.
     Within,
@@ -237,7 +237,7 @@ pub fn accepted_headline(run: &Run) -> Option<String> {
     (accepted > 0).then(|| format!("{} {slower}, accepted", count(accepted, "test")))
 }
 
-/// Returns the tests whose slowdown is accepted, the largest first, each with what is accepted of it.
+/// Returns the tests with accepted slowdowns, the largest first, each with what is accepted of it.
 fn accepted_section(run: &Run) -> Option<Section<'_>> {
     let headline = accepted_headline(run)?;
     let mut tests: Vec<&Outcome> = run.accepted_tests().collect();

@@ -23,7 +23,7 @@ const REST: usize = 30_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     Of(Verdict),
-    /// Tests whose slowdown is accepted.
+    /// Tests with an accepted slowdown.
     Accepted,
     /// Tests that are unchanged within a bound.
     Within,

@@ -131,7 +131,7 @@ impl Looks {
     /// Looks at pairs on one layout.
     pub const OF_PAIRS: Self = Self { first: FIRST_LOOK, last: 512, by_median: false, per_unit: 1 };
 
-    /// Returns one look at this many values.
+    /// Returns one look at this many values, which were not measured in this order.
     pub fn once(values: usize) -> Self {
         Self { first: values, last: values, ..Self::OF_PAIRS }
     }
@@ -209,7 +209,8 @@ impl Looks {
         0.0
     }
 
-    fn is_single(self) -> bool {
+    /// Returns whether there is only one look, at values in no order.
+    pub fn is_single(self) -> bool {
         self.first == self.last
     }
 

@@ -274,7 +274,8 @@ impl<'a> Found<'a> {
     fn of(rule: &'a Rule, log_ratios: &'a [f64]) -> Option<Self> {
         let Estimate { mean, .. } = Estimate::of(log_ratios)?;
         let of_units = unit_inflation(log_ratios, rule.looks.per_unit());
-        let inflation = serial_inflation(log_ratios, TRIMMING).max(of_units);
+        let of_series = if rule.looks.is_single() { 1.0 } else { serial_inflation(log_ratios, TRIMMING) };
+        let inflation = of_series.max(of_units);
         let values = stretch(log_ratios, mean, inflation);
         let estimate = Estimate::of(&values)?;
         Some(Self { rule, log_ratios, inflation, values, estimate })

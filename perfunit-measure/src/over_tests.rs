@@ -6,7 +6,7 @@
 use super::trial::PROCESS_THRESHOLD;
 use perfunit_decide as decide;
 use perfunit_decide::{Looks, Rule};
-use perfunit_model::{Metric, Outcome, ProgramChange, Run};
+use perfunit_model::{Metric, Outcome, ProgramChange, Run, StartedProgram};
 use std::collections::BTreeMap;
 
 /// The fewest tests for a typical change: their median has an interval at a level of 0.1 %.
@@ -14,24 +14,30 @@ const FEWEST_TESTS: usize = 11;
 
 /// Returns the typical change of each program that enough tests start. The tests are the values, each with the change of the
 /// program's deciding time, which they show independently of each other: each has its own processes, and both versions
-/// exchange the files of their programs between its pairs. Tests that are not judged by time do not count. Runs of a `family`
-/// share one family-wise error rate.
+/// exchange the files of their programs between its pairs. Tests that are not judged by time do not count, nor do those that
+/// start the program more or less often than on base. Runs of a `family` share one family-wise error rate.
 pub fn programs_over_tests(run: &Run, family: usize) -> Vec<ProgramChange> {
-    let mut log_ratios: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut found: BTreeMap<&str, OverTests> = BTreeMap::new();
     for outcome in run.outcomes.iter().filter(|outcome| is_judged_by_time(run, outcome)) {
-        let Some(Ok(metered)) = outcome.metrics.get(&Metric::ProgramTime) else { continue };
-        for program in &metered.programs {
+        let (Some(measured), Some(Ok(metered))) = (&outcome.measured, outcome.metrics.get(&Metric::ProgramTime)) else {
+            continue;
+        };
+        // The time of another number of starts says nothing about one of them.
+        let is_alike = |program: &&StartedProgram| program.starts.base.to_bits() == program.starts.head.to_bits();
+        for program in metered.programs.iter().filter(is_alike) {
             let change = program.times.as_ref().and_then(|times| times.deciding().change);
-            log_ratios.entry(&program.name).or_default().extend(change.map(|change| change.estimate.ln_1p()));
+            let of_program = found.entry(&program.name).or_insert_with(OverTests::new);
+            of_program.log_ratios.extend(change.map(|change| change.estimate.ln_1p()));
+            of_program.threshold = of_program.threshold.min(measured.threshold);
         }
     }
-    log_ratios.retain(|_, of_tests| of_tests.len() >= FEWEST_TESTS);
-    let alpha_of_change = decide::confirmation_alpha(run.alpha, log_ratios.len() * family);
-    let change = |(name, of_tests): (&str, Vec<f64>)| {
+    found.retain(|_, of_program| of_program.log_ratios.len() >= FEWEST_TESTS);
+    let alpha_of_change = decide::confirmation_alpha(run.alpha, found.len() * family);
+    let change = |(name, OverTests { log_ratios: of_tests, threshold }): (&str, OverTests)| {
         let rule = Rule {
             alpha: run.alpha,
             alpha_of_change,
-            threshold: PROCESS_THRESHOLD.max(run.threshold.fraction()),
+            threshold: PROCESS_THRESHOLD.max(threshold),
             distance: 0.0,
             bias: 0.0,
             looks: Looks::once(of_tests.len()),
@@ -46,7 +52,20 @@ pub fn programs_over_tests(run: &Run, family: usize) -> Vec<ProgramChange> {
             p_value: decision.p_value,
         })
     };
-    log_ratios.into_iter().filter_map(change).collect()
+    found.into_iter().filter_map(change).collect()
+}
+
+/// The changes of a program in the tests that start it.
+struct OverTests {
+    log_ratios: Vec<f64>,
+    /// The smallest threshold of these tests.
+    threshold: f64,
+}
+
+impl OverTests {
+    fn new() -> Self {
+        Self { log_ratios: Vec::new(), threshold: f64::INFINITY }
+    }
 }
 
 fn is_judged_by_time(run: &Run, outcome: &Outcome) -> bool {
@@ -58,9 +77,7 @@ fn is_judged_by_time(run: &Run, outcome: &Outcome) -> bool {
 mod tests {
     use super::*;
     use perfunit_model::samples::{measured, outcome, run};
-    use perfunit_model::{
-        Basis, Change, Metered, MetricVerdict, ProgramTimes, Readings, Sides, StartedProgram, Verdict,
-    };
+    use perfunit_model::{Basis, Change, Metered, MetricVerdict, ProgramTimes, Readings, Sides, Verdict};
 
     fn time(estimate: f64) -> Metered {
         let reading = Readings { value: 1e6, low: 1e6, high: 1e6 };
@@ -114,6 +131,27 @@ mod tests {
     #[test]
     fn a_few_tests_with_another_change_are_not_typical() {
         check(around(0.0, 190).chain(around(0.5, 10)), Verdict::Same, 0.015);
+    }
+
+    #[test]
+    fn the_order_of_the_tests_does_not_matter() {
+        let change = |number: usize| 0.02 + 0.01 * number as f64;
+        let rising: Vec<f64> = (0..19).map(change).collect();
+        let mixed: Vec<f64> = (0..19).map(|number| change(number * 7 % 19)).collect();
+        let [rising, mixed] =
+            [rising, mixed].map(|changes| programs_over_tests(&started(changes.into_iter()), 1).remove(0));
+        assert!((rising.change.low - mixed.change.low).abs() < 1e-12, "{rising:?} {mixed:?}");
+        assert!(rising.change.low > 0.03, "{rising:?}");
+    }
+
+    #[test]
+    fn tests_that_start_a_program_more_often_do_not_count() {
+        let mut run = started(around(0.0, 20));
+        for outcome in &mut run.outcomes[..5] {
+            let Some(Ok(metered)) = outcome.metrics.get_mut(&Metric::ProgramTime) else { panic!() };
+            metered.programs[0].starts.head = 2.0;
+        }
+        assert_eq!(programs_over_tests(&run, 1)[0].tests, 15);
     }
 
     #[test]

@@ -237,6 +237,12 @@ fn join_fresh<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>, confirma
         {
             unconfirmed
         }
+        // More pairs would not help: the change itself is smaller than the threshold, if only by a little.
+        Some(Reason::AtThreshold)
+            if was_changed && agrees && figures.measured.change.estimate.abs() < figures.measured.threshold =>
+        {
+            Reason::AtThreshold
+        }
         // Too few or too noisy to decide at the stricter level, but both exclude that nothing changed.
         Some(Reason::TooNoisy | Reason::AtThreshold)
             if was_changed && agrees && figures.measured.change.from_zero() > 0.0 =>

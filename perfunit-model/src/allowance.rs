@@ -72,18 +72,26 @@ impl Run {
 
     /// Returns whether the tests of a function got slower in the mean, by more than what is accepted of it.
     pub fn is_slower_in_mean(&self, pooled: &PooledChange) -> bool {
-        pooled.verdict == Verdict::Slower && pooled.change.estimate > self.accepted_of(&pooled.name)
+        let at_most = || self.allowance_of(&pooled.name).map_or(0.0, |allowance| allowance.at_most);
+        pooled.verdict == Verdict::Slower && pooled.change.estimate > at_most()
     }
 
-    /// Returns whether a program got slower over all tests that start it, by more than what is accepted of it.
+    /// Returns whether a program got slower over its tests, and that is not accepted.
     pub fn is_slower_program(&self, program: &ProgramChange) -> bool {
-        program.verdict == Verdict::Slower && program.change.estimate > self.accepted_of(&program.name)
+        let is_covered = |(_, coverage)| coverage == Coverage::Covered;
+        program.verdict == Verdict::Slower && !self.acceptance_of_program(program).is_some_and(is_covered)
     }
 
-    /// Returns the accepted slowdown of a function or program, as a fraction of base.
-    fn accepted_of(&self, name: &str) -> f64 {
-        let is_about = |acceptance: &Acceptance| acceptance.name == ALL_TESTS || is_end_of_path(&acceptance.name, name);
-        self.allowance(is_about).map_or(0.0, |allowance| allowance.at_most)
+    /// Returns what is accepted of a program that got slower over its tests, and whether that covers the change.
+    pub fn acceptance_of_program(&self, program: &ProgramChange) -> Option<(Allowance<'_>, Coverage)> {
+        let allowance = self.allowance_of(&program.name).filter(|_| program.verdict == Verdict::Slower)?;
+        let is_covered = program.change.estimate <= allowance.at_most;
+        Some((allowance, if is_covered { Coverage::Covered } else { Coverage::Larger }))
+    }
+
+    /// Returns what is accepted of a function or program with this name.
+    fn allowance_of(&self, name: &str) -> Option<Allowance<'_>> {
+        self.allowance(|acceptance| acceptance.name == ALL_TESTS || is_end_of_path(&acceptance.name, name))
     }
 
     /// Returns what accepts the slowdown of a test that got slower.

@@ -303,9 +303,13 @@ impl Run {
     /// Returns the bound within which a test without another verdict is unchanged; `None` if the test may have changed
     /// by more, has certainly changed, or is probably slower.
     pub fn unchanged_within(&self, outcome: &Outcome) -> Option<Threshold> {
-        let has_changed = outcome.reason == Some(Reason::AtThreshold) || outcome.is_probably_slower();
-        let is_open = outcome.verdict == Verdict::Inconclusive && !has_changed;
-        outcome.possible.filter(|_| is_open)?.within(self.bound)
+        let possible = outcome.possible.filter(|_| outcome.verdict == Verdict::Inconclusive)?;
+        let has_changed = match outcome.reason {
+            Some(Reason::AtThreshold) => true,
+            Some(Reason::BudgetUsedUp | Reason::Interrupted) => possible.excludes_none(),
+            _ => outcome.is_probably_slower(),
+        };
+        possible.within(self.bound).filter(|_| !has_changed)
     }
 
     /// Returns true if a test was measured and may have changed by at least the bound.

@@ -24,6 +24,11 @@ impl PossibleChange {
         is_known.then_some(Self { slower, faster })
     }
 
+    /// Returns whether the test has certainly changed: it cannot have got slower, or cannot have got faster.
+    pub fn excludes_none(self) -> bool {
+        self.slower.min(self.faster) <= 0.0
+    }
+
     /// Returns the smallest bound up to `limit` that exceeds the change in both directions.
     pub fn within(self, limit: Threshold) -> Option<Threshold> {
         limit.bounds().find(|bound| self.slower.max(self.faster) < bound.fraction())
@@ -36,6 +41,17 @@ mod tests {
 
     fn possible(low: f64, high: f64, placement: f64) -> Option<PossibleChange> {
         PossibleChange::of(&Change { estimate: low.midpoint(high), low, high }, placement)
+    }
+
+    #[test]
+    fn an_interval_on_one_side_of_zero_excludes_that_nothing_changed() {
+        let excludes = |low, high, placement| possible(low, high, placement).unwrap().excludes_none();
+        assert_eq!(
+            [excludes(0.03, 0.07, 0.0), excludes(-0.07, -0.03, 0.0), excludes(-0.01, 0.07, 0.0)],
+            [true, true, false]
+        );
+        // Placement can fake a change of 5 %.
+        assert_eq!([excludes(0.03, 0.07, 0.05), excludes(0.06, 0.09, 0.05)], [false, true]);
     }
 
     #[test]

@@ -2,23 +2,31 @@
 
 use super::wire::finite;
 use perfunit_model as model;
-use perfunit_model::{AcceptedIn, Coverage, Outcome, Run, Verdict};
+use perfunit_model::{AcceptedIn, Allowance, Coverage, Outcome, ProgramChange, Run, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Says what is accepted of a test that got slower, and why that is not enough if it is not.
 pub fn said(outcome: &Outcome, run: &Run) -> Option<String> {
-    let (allowance, coverage) = run.acceptance(outcome).filter(|_| outcome.verdict == Verdict::Slower)?;
-    Some(match coverage {
+    run.acceptance(outcome).filter(|_| outcome.verdict == Verdict::Slower).map(describe)
+}
+
+/// Says what is accepted of a program that got slower.
+pub fn said_of_program(program: &ProgramChange, run: &Run) -> Option<String> {
+    run.acceptance_of_program(program).map(describe)
+}
+
+fn describe((allowance, coverage): (Allowance<'_>, Coverage)) -> String {
+    match coverage {
         Coverage::Covered => format!("accepted {allowance}"),
         Coverage::Larger => format!("accepted only {allowance}"),
         Coverage::FirstCallLarger => format!("its first call got slower by more than is accepted, {allowance}"),
         Coverage::OtherMetrics => format!("only a slowdown in time is accepted, {allowance}"),
         Coverage::SizeUnknown => format!("not accepted, because its size is not known: {allowance}"),
-    })
+    }
 }
 
-/// The slowdown that is accepted of a test.
+/// The slowdown that is accepted of a test or a program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Accepted {
     /// The largest accepted slowdown, as a fraction of base.
@@ -33,7 +41,7 @@ pub struct Accepted {
 /// A part of the slowdown that is accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct By {
-    /// The test or function that is named, or `*`.
+    /// The test, function or program that is named, or `*`.
     pub name: String,
     /// As a fraction of base.
     pub at_most: Option<f64>,
@@ -49,9 +57,14 @@ pub struct By {
 impl Accepted {
     /// Returns what is accepted of a test that got slower.
     pub fn of(outcome: &Outcome, run: &Run) -> Option<Self> {
-        let (allowance, coverage) = run.acceptance(outcome).filter(|_| outcome.verdict == Verdict::Slower)?;
+        run.acceptance(outcome).filter(|_| outcome.verdict == Verdict::Slower).map(Self::from)
+    }
+}
+
+impl From<(Allowance<'_>, Coverage)> for Accepted {
+    fn from((allowance, coverage): (Allowance<'_>, Coverage)) -> Self {
         let by = allowance.by.into_iter().map(By::from).collect();
-        Some(Self { at_most: finite(allowance.at_most), coverage, by })
+        Self { at_most: finite(allowance.at_most), coverage, by }
     }
 }
 

@@ -499,7 +499,7 @@ impl From<&Run> for Document {
             interrupted: run.interrupted,
             repeat: run.repeat.clone(),
             sharding: run.sharding.as_ref().map(Sharding::from),
-            programs: run.programs.iter().map(pooled_change::ProgramChange::from).collect(),
+            programs: run.programs.iter().map(|program| pooled_change::ProgramChange::of(program, run)).collect(),
             functions: run.pooled.iter().map(pooled_change::FunctionChange::from).collect(),
             growth: run.growth.as_ref().map(growth::Growth::from),
             scaling: run.scaling.iter().map(growth::Scaling::from).collect(),

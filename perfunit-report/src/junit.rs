@@ -309,7 +309,7 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
     </testsuite>
     <testsuite name="programs" tests="1" skipped="0" errors="0" failures="0">
         <properties>
-            <property name="programs" value="1 program neither slower nor faster over all its tests"/>
+            <property name="programs" value="Programs over the tests that the change can reach"/>
         </properties>
         <testcase name="mytool" classname=""/>
     </testsuite>

@@ -1,9 +1,10 @@
 //! Mean changes of tests that enter the changed code through one function: JSON form and wording.
 
+use super::acceptance::Accepted;
 use super::figures::{self, Words};
 use super::wire::{Interval, finite};
 use perfunit_model as model;
-use perfunit_model::format::{count, percent};
+use perfunit_model::format::{count, percent, threshold};
 use perfunit_model::{Function, Run, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,11 +63,21 @@ pub struct ProgramChange {
     pub threshold: Option<f64>,
     /// Two-sided p value of the hypothesis "no typical change".
     pub p_value: Option<f64>,
+    /// What is accepted of the program, if it got slower.
+    pub accepted: Option<Accepted>,
+}
+
+impl ProgramChange {
+    /// Returns a program of a run.
+    pub fn of(program: &model::ProgramChange, run: &Run) -> Self {
+        Self { accepted: run.acceptance_of_program(program).map(Accepted::from), ..Self::from(program) }
+    }
 }
 
 impl From<&model::ProgramChange> for ProgramChange {
     fn from(program: &model::ProgramChange) -> Self {
         Self {
+            accepted: None,
             name: program.name.clone(),
             tests: program.tests,
             verdict: program.verdict,
@@ -90,29 +101,35 @@ pub fn headline(changed: &[&model::PooledChange]) -> String {
     format!("{} in the mean of several tests", count_changes(&verdicts, "changed function"))
 }
 
-/// Returns `1 program slower over all its tests`.
+/// Returns `1 program slower over the tests that the change can reach`, or a title if none changed.
 pub fn headline_of_programs(programs: &[model::ProgramChange]) -> String {
     let verdicts: Vec<Verdict> = programs.iter().map(|program| program.verdict).collect();
-    format!("{} over all its tests", count_changes(&verdicts, "program"))
+    let has_changed = verdicts.iter().any(|verdict| verdict.is_change());
+    let programs = if has_changed { count_changes(&verdicts, "program") } else { "Programs".to_owned() };
+    format!("{programs} over the tests that the change can reach")
 }
 
-/// Returns `1 program slower, 2 faster`, or `2 programs without a certain change`.
+/// Returns `1 program slower, 2 faster`.
 fn count_changes(verdicts: &[Verdict], what: &str) -> String {
     let [slower, faster] =
         [Verdict::Slower, Verdict::Faster].map(|wanted| verdicts.iter().filter(|verdict| **verdict == wanted).count());
     match (slower, faster) {
-        (0, 0) => format!("{} neither slower nor faster", count(verdicts.len(), what)),
         (0, faster) => format!("{} faster", count(faster, what)),
         (slower, 0) => format!("{} slower", count(slower, what)),
         (slower, faster) => format!("{} slower, {faster} faster", count(slower, what)),
     }
 }
 
-/// Returns `unchanged +0.03 % [-0.11 %, +0.17 %] over 699 tests that start it`.
+/// Returns `typically unchanged, +0.03 % [-0.11 %, +0.17 %] over 699 tests that the change can reach`.
 pub fn describe_program(program: &model::ProgramChange) -> String {
     let word = figures::word(program.verdict, Words::OfTime);
+    let word = match program.verdict {
+        Verdict::Inconclusive => word,
+        Verdict::ChangedBelowThreshold => format!("typically {word} by less than {}", threshold(program.threshold)),
+        _ => format!("typically {word}"),
+    };
     let [estimate, low, high] = [program.change.estimate, program.change.low, program.change.high].map(percent);
-    format!("{word} {estimate} [{low}, {high}] over {} tests that start it", program.tests)
+    format!("{word}, {estimate} [{low}, {high}] over {} tests that the change can reach", program.tests)
 }
 
 /// Returns `slower +1.9 % [+1.4 %, +2.4 %] in the mean of 12 of 31 tests`.
@@ -164,8 +181,11 @@ mod tests {
     #[test]
     fn programs_are_told_with_their_changes_over_all_tests() {
         let programs = [started_by_many(0.06), started_by_many(0.002)];
-        assert_eq!(headline_of_programs(&programs), "1 program slower over all its tests");
-        assert_eq!(headline_of_programs(&programs[1..]), "1 program neither slower nor faster over all its tests");
-        assert_eq!(describe_program(&programs[0]), "slower +6.0 % [+5.6 %, +6.4 %] over 240 tests that start it");
+        assert_eq!(headline_of_programs(&programs), "1 program slower over the tests that the change can reach");
+        assert_eq!(headline_of_programs(&programs[1..]), "Programs over the tests that the change can reach");
+        assert_eq!(
+            describe_program(&programs[0]),
+            "typically slower, +6.0 % [+5.6 %, +6.4 %] over 240 tests that the change can reach"
+        );
     }
 }

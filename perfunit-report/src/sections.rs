@@ -266,9 +266,10 @@ fn within(run: &Run) -> Option<Section<'_>> {
 
 /// Returns the section of programs that many tests start.
 fn programs(run: &Run) -> Option<Section<'_>> {
-    let item = |program: &ProgramChange| Item {
-        is_bad: run.is_slower_program(program),
-        ..Item::remark(one_line(&program.name), pooled_change::describe_program(program))
+    let item = |program: &ProgramChange| {
+        let accepted = acceptance::said_of_program(program, run).map(|said| format!(", {said}")).unwrap_or_default();
+        let text = format!("{}{accepted}", pooled_change::describe_program(program));
+        Item { is_bad: run.is_slower_program(program), ..Item::remark(one_line(&program.name), text) }
     };
     let items: Vec<_> = run.programs.iter().map(item).collect();
     let is_bad = items.iter().any(|item| item.is_bad);

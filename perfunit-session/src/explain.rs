@@ -11,8 +11,8 @@ use perfunit_explain::{Answers, Explaining, Goal, Question, check};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::suggest;
 use perfunit_model::{
-    Engine, Explain, Explanation, Explanations, GeneratedCalls, Generation, Outcome, Ratchet, Run, Side, Sides,
-    Strategy, TestExplained, TestId, Unexplained, Warning,
+    Engine, Explain, Explanation, Explanations, GeneratedCalls, Generation, Metric, Outcome, Ratchet, Run, Side, Sides,
+    Strategy, TestExplained, TestId, Unexplained, Verdict, Warning,
 };
 use perfunit_project::git::Request;
 use perfunit_system::term::Terminal;
@@ -310,10 +310,17 @@ fn choose(run: &Run, request: &ExplainRequest, goal: Goal) -> Result<Vec<usize>>
     Ok(chosen)
 }
 
-/// Returns the index of the test that is probably slower, with the largest change that its interval leaves. A program can be
-/// slower over tests of which none is for certain.
+/// Returns the index of the test that is most probably slower, of those that seem to be and those that start a slower program. A
+/// program can be slower over tests of which none is for certain.
 fn likeliest_slower(run: &Run) -> Option<usize> {
-    let probable = run.outcomes.iter().enumerate().filter(|(_, test)| test.is_probably_slower());
+    let is_slower =
+        |name: &str| run.programs.iter().any(|program| program.name == name && program.verdict == Verdict::Slower);
+    let starts_slower = |test: &Outcome| match test.metrics.get(&Metric::ProgramTime) {
+        Some(Ok(metered)) => metered.programs.iter().any(|program| is_slower(&program.name)),
+        _ => false,
+    };
+    let is_probable = |test: &Outcome| test.is_probably_slower() || starts_slower(test);
+    let probable = run.outcomes.iter().enumerate().filter(|(_, test)| is_probable(test));
     let least = probable.filter_map(|(index, test)| Some((index, test.measured.as_ref()?.change.low)));
     least.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(index, _)| index)
 }

@@ -162,7 +162,11 @@ fn a_program_is_compared_over_all_tests_that_start_it() {
     assert_eq!((&program["name"], &program["verdict"]), (&"work".into(), &"slower".into()), "{document:#}");
     assert_eq!(program["tests"], 11);
     let report = project.perfunit(["report"]).stdout;
-    assert!(report.contains("Program  work: slower +") && report.contains(" over 11 tests that start it"), "{report}");
+    assert!(
+        report.contains("Program  work: typically slower, +")
+            && report.contains(" over 11 tests that the change can reach"),
+        "{report}"
+    );
 }
 
 /// A program with a function for each argument. Head's functions do one thing more for each file, or at the start.

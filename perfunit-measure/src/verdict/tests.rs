@@ -415,6 +415,21 @@ fn changes_that_placement_rarely_explains_count_if_the_instructions_do_not_contr
 }
 
 #[test]
+fn a_change_that_fresh_pairs_put_just_below_the_threshold_is_not_called_unconfirmed() {
+    let fresh = |estimate| {
+        let mut figures = figures(Verdict::Inconclusive, estimate);
+        figures.measured.threshold = 0.05;
+        Finding { reason: Some(Reason::AtThreshold), ..finding(figures) }
+    };
+    let check = |estimate, reason| {
+        let evidence = confirmed_by(MATCHED, finding(figures(Verdict::Slower, 0.06)), fresh(estimate));
+        check(&evidence, Verdict::Inconclusive, Some(reason));
+    };
+    check(0.049, Reason::AtThreshold);
+    check(0.055, Reason::Unconfirmed { seen: Verdict::Slower });
+}
+
+#[test]
 fn instructions_that_the_run_had_no_time_to_count_leave_a_change_unconfirmed() {
     let check = |why, expected| {
         let of = || finding(figures(Verdict::Slower, 0.013));

@@ -130,13 +130,17 @@ fn a_program_can_be_slower_where_no_test_is() {
         snapbox::str![[r"
       Slower  0000001 2023-11-14 Start later
               1 test of 7: 1 inconclusive
-              mytool slower +6.0 % [+5.6 %, +6.4 %] over 240 tests that start it
+              mytool typically slower, +6.0 % [+5.6 %, +6.4 %] over 240 tests that the change can
+              reach
 
 "]]
     );
     let history = History { entries: vec![slower], ..history() };
     let page = markdown(&history, &[]);
-    assert!(page.contains("1 commit: 1 with slower tests") && page.contains("`mytool` slower +6.0 %"), "{page}");
+    assert!(
+        page.contains("1 commit: 1 with slower tests") && page.contains("`mytool` typically slower, +6.0 %"),
+        "{page}"
+    );
 }
 
 #[test]

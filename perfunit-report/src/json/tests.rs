@@ -75,6 +75,7 @@ fn the_frame_has_every_promised_field() {
         "programs": [{
             "name": "mytool", "tests": 240, "verdict": "same",
             "change": {"estimate": 0.002, "low": -0.002, "high": 0.006}, "threshold": 0.05, "p_value": 0.2,
+            "accepted": null,
         }],
         "functions": [{
             "name": "Parser::skip",

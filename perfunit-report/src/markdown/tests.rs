@@ -17,9 +17,9 @@ fn a_comment_reads_like_this() {
 
 **5 of 9 tests are not slower by 10 % or more.**
 
-**1 program neither slower nor faster over all its tests**:
+**Programs over the tests that the change can reach**:
 
-- `mytool`: unchanged +0.20 % &#91;-0.20 %, +0.60 %&#93; over 240 tests that start it
+- `mytool`: typically unchanged, +0.20 % &#91;-0.20 %, +0.60 %&#93; over 240 tests that the change can reach
 
 **1 changed function slower in the mean of several tests**:
 
@@ -77,9 +77,9 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 **5 of 10 tests are not slower by 10 % or more.**
 
-**1 program neither slower nor faster over all its tests**:
+**Programs over the tests that the change can reach**:
 
-- `mytool`: unchanged +0.20 % &#91;-0.20 %, +0.60 %&#93; over 240 tests that start it
+- `mytool`: typically unchanged, +0.20 % &#91;-0.20 %, +0.60 %&#93; over 240 tests that the change can reach
 
 **1 changed function slower in the mean of several tests**:
 

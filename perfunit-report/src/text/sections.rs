@@ -339,7 +339,9 @@ pub fn summary(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
     };
     let responsible =
         causes::responsible(&run.outcomes, screen.glyphs()).map(|names| format!("; responsible: {names}"));
-    let text = text.and(responsible.unwrap_or_default());
+    let programs = run.programs.iter().filter(|program| run.is_slower_program(program)).count();
+    let programs = (programs > 0).then(|| format!("; {} slower", count(programs, "program")));
+    let text = text.with(BAD, programs.unwrap_or_default()).and(responsible.unwrap_or_default());
     let text =
         stages(&run.stages).into_iter().fold(text, |text, stages| text.and("  ").with(DIM, format!("[{stages}]")));
     if let Some(excluded) = Excluded::describe_beyond_verdicts(run) {

@@ -36,7 +36,7 @@ Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %    
               about 7 times as many pairs would settle it
    Unchanged  1 test (within ±5 %)
    Unchanged  1 test (within ±10 %)
-     Program  mytool: unchanged +0.20 % [-0.20 %, +0.60 %] over 240 tests that start it
+     Program  mytool: typically unchanged, +0.20 % [-0.20 %, +0.60 %] over 240 tests that the change can reach
    Functions  1 changed function slower in the mean of several tests:
                 Parser::skip: slower +1.9 % [+1.4 %, +2.4 %] in the mean of 2 of 31 tests  src/idle.rs:7
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
@@ -77,7 +77,7 @@ Inconclusive  mycrate net::tests::roundtrip  48.3 us -> 49.8 us    +3.1 %       
               about 7 times as many pairs would settle it
    Unchanged  1 test (within +-5 %)
    Unchanged  1 test (within +-10 %)
-     Program  mytool: unchanged +0.20 % [-0.20 %, +0.60 %] over 240 tests that start it
+     Program  mytool: typically unchanged, +0.20 % [-0.20 %, +0.60 %] over 240 tests that the change can reach
    Functions  1 changed function slower in the mean of several tests:
                 Parser::skip: slower +1.9 % [+1.4 %, +2.4 %] in the mean of 2 of 31 tests  src/idle.rs:7
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
@@ -115,8 +115,8 @@ fn eighty_columns_put_figures_below_names() {
       Faster  mycrate cache::tests::first
               2.05 ms → 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
    Unchanged  1 test (within ±10 %)
-     Program  mytool: unchanged +0.20 % [-0.20 %, +0.60 %] over 240 tests that
-              start it
+     Program  mytool: typically unchanged, +0.20 % [-0.20 %, +0.60 %] over 240
+              tests that the change can reach
    Functions  1 changed function slower in the mean of several tests:
                 Parser::skip: slower +1.9 % [+1.4 %, +2.4 %] in the mean of 2 of
                 31 tests  src/idle.rs:7
@@ -192,7 +192,7 @@ Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [-
               selected: names changed Parser::line (src/parser.rs:88)
    Unchanged  1 test (within ±5 %)
    Unchanged  1 test (within ±10 %)
-     Program  mytool: unchanged +0.20 % [-0.20 %, +0.60 %] over 240 tests that start it
+     Program  mytool: typically unchanged, +0.20 % [-0.20 %, +0.60 %] over 240 tests that the change can reach
    Functions  1 changed function slower in the mean of several tests:
                 Parser::skip: slower +1.9 % [+1.4 %, +2.4 %] in the mean of 2 of 31 tests  src/idle.rs:7
    Uncovered  1 changed function is executed by no test:

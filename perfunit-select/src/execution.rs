@@ -3,7 +3,7 @@
 
 use super::candidates::{Candidate, Candidates, not_measured};
 use super::code::{self, stable_name};
-use super::functions::{changed_functions, name};
+use super::functions::{changed_functions, is_path_of, name};
 use super::selection_cache::{RunAnswer, SelectionCache};
 use super::target_code::{Place, ProgramCode, Watched};
 use super::target_selection::TargetSelection;
@@ -395,7 +395,7 @@ fn changed_item(symbol: &str, selected: &TargetSelection) -> Option<CodeChange> 
     let changed = changed_functions(&selected.diff);
     let names: Vec<_> = changed.iter().map(|item| name(item)).collect();
     match code::named_by(symbol, &names)[..] {
-        [one] => Some(changed[one].code_change()),
+        [one] => Some(changed[one]).filter(|item| is_path_of(symbol, item)).map(|item| item.code_change()),
         _ => None,
     }
 }

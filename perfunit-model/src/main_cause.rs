@@ -8,7 +8,7 @@
 use super::explanation::MOST;
 use super::explanation::is_end_of_path;
 use super::format::one_line;
-use super::{Cause, Changed, CodeChange, Explanation, Function, Outcome, Run, TargetKind, Verdict, Why};
+use super::{Cause, Changed, CodeChange, Engine, Explanation, Function, Outcome, Run, TargetKind, Verdict, Why};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 
@@ -85,7 +85,9 @@ impl<'a> MainCauses<'a> {
     where
         'a: 'b,
     {
-        let is_open = outcome.explanation.is_none() && outcome.why.is_some();
+        // Instructions say nothing about a program that waits.
+        let is_silent = |explanation: &Explanation| explanation.engine == Engine::Callgrind;
+        let is_open = outcome.why.is_some() && outcome.explanation.as_ref().is_none_or(is_silent);
         let item = self.run.selection.only_change.as_ref().filter(|_| is_open);
         let explained = outcome.explanation.as_ref().and_then(Explanation::main_cause);
         let by_change = || item.map(|item| by_item(item, &self.known));

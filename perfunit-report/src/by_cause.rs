@@ -82,7 +82,8 @@ mod tests {
     use super::*;
     use perfunit_model::samples::{explanation, measured, outcome, run};
     use perfunit_model::{
-        ChangeKind, ChangedFunction, Difference, Explanation, Note, Responsibility, ResponsibleFunction, Sides, Why,
+        ChangeKind, ChangedFunction, Difference, Engine, Explanation, Note, Responsibility, ResponsibleFunction, Sides,
+        Why,
     };
 
     fn slower(name: &str, change: f64, reaches: &[&str]) -> Outcome {
@@ -160,6 +161,9 @@ mod tests {
         // An explanation that finds nothing is not overruled, and a test that cannot reach the change has another cause.
         let unexplained =
             Outcome { explanation: Some(explanation()), ..slower("tests::c", 0.1, &["krate::tests::c::c"]) };
+        let by_instructions = Explanation { engine: Engine::Callgrind, ..explanation() };
+        let waiting = Outcome { explanation: Some(by_instructions), ..unexplained.clone() };
+        check(&[&waiting], change("word"), &["word (src/lexer.rs:9), changed"]);
         let elsewhere = Outcome { why: None, ..slower("tests::d", 0.1, &[]) };
         check(&[&unexplained, &elsewhere], change("word"), &["not explained"]);
     }

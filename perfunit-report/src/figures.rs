@@ -235,7 +235,7 @@ pub fn possible(outcome: &Outcome, run: &Run) -> Option<String> {
 }
 
 /// Suggestions for more than this many times the existing pairs are left out.
-const MOST_TIMES: f64 = 1_000.0;
+const MOST_TIMES: f64 = 100.0;
 
 /// Returns the evidence that would show or bound a change: pairs, or layouts if code placement causes the uncertainty.
 fn settling(measured: &Measured, possible: &PossibleChange, bound: Threshold) -> Option<String> {

@@ -395,7 +395,7 @@ fn changed_item(symbol: &str, selected: &TargetSelection) -> Option<CodeChange> 
     let changed = changed_functions(&selected.diff);
     let names: Vec<_> = changed.iter().map(|item| name(item)).collect();
     match code::named_by(symbol, &names)[..] {
-        [one] => Some(changed[one]).filter(|item| is_path_of(symbol, item)).map(|item| item.code_change()),
+        [one] if is_path_of(symbol, changed[one]) => Some(changed[one].code_change()),
         _ => None,
     }
 }

@@ -71,13 +71,15 @@ pub type Joined = BTreeMap<u64, u64>;
 
 /// The same as [`attribute`], with some accounts joined.
 pub fn attribute_joined(merged: &Merged, alpha: f64, joined: &Joined) -> Option<Attribution> {
-    attribute_calls(merged, alpha, joined, &|_, _| false)
+    attribute_calls(merged, alpha, joined, &|_, _| false, &|_| false)
 }
 
-/// The same as [`attribute`] for estimated calls: code that is inlined on one side has fewer entries than calls on the
-/// other. A change of calls from an unchanged function to a changed one is attributed to the callee.
+/// The same as [`attribute`] for instructions, with estimated calls: code that is inlined on one side has fewer entries than
+/// calls on the other. A change of calls from an unchanged function to a changed one is attributed to the callee. If unchanged
+/// code is called more often and does less in a call, the additional calls do less than the others did.
 pub fn attribute_estimated(merged: &Merged, alpha: f64, has_changed: impl Fn(u64) -> bool) -> Option<Attribution> {
-    attribute_calls(merged, alpha, &Joined::new(), &|caller, callee| has_changed(callee) && !has_changed(caller))
+    let is_callees = |caller, callee| has_changed(callee) && !has_changed(caller);
+    attribute_calls(merged, alpha, &Joined::new(), &is_callees, &|key| !has_changed(key))
 }
 
 fn attribute_calls(
@@ -85,12 +87,16 @@ fn attribute_calls(
     alpha: f64,
     joined: &Joined,
     is_callees: &dyn Fn(u64, u64) -> bool,
+    is_unchanged: &dyn Fn(u64) -> bool,
 ) -> Option<Attribution> {
     let counts: Vec<Counts> = merged.nodes.iter().map(Counts::of).collect();
     let mut accounts: BTreeMap<u64, Account> = BTreeMap::new();
     let mut whole = vec![0.0; merged.pairs];
     for (index, node) in merged.nodes.iter().enumerate() {
-        let (own, counted) = parts(node, &counts[index]);
+        let (mut own, mut counted) = parts(node, &counts[index]);
+        if is_unchanged(node.key) {
+            offset(&mut own, &mut counted);
+        }
         add(&mut whole, &own, 1.0);
         add(&mut whole, &counted, 1.0);
         let owner = joined.get(&responsible(node.key)).copied().unwrap_or_else(|| responsible(node.key));
@@ -160,6 +166,17 @@ fn parts(node: &MergedNode, counts: &Counts) -> (ByPair, ByPair) {
         (own, head - base - own)
     };
     node.self_cost.base.iter().zip(&node.self_cost.head).map(split).unzip()
+}
+
+/// Moves what the own part reduces of the part by the number of calls into the latter.
+fn offset(own: &mut ByPair, counted: &mut ByPair) {
+    for (own, counted) in own.iter_mut().zip(counted) {
+        if *own * *counted < 0.0 {
+            let moved = own.clamp(-counted.abs(), counted.abs());
+            *own -= moved;
+            *counted += moved;
+        }
+    }
 }
 
 /// Returns the factor by which head calls more often; `None` if one side makes no calls.
@@ -523,8 +540,9 @@ mod tests {
             parts.filter(|(_, cost)| *cost != 0.0).collect::<Vec<_>>()
         };
         assert_eq!(parts(&[3]), [("b", 14.0)]);
-        let apart = [("a", 18.0), ("b", -4.0)];
-        assert_eq!((parts(&[]), parts(&[2, 3])), (apart.to_vec(), apart.to_vec()));
+        assert_eq!(parts(&[2, 3]), [("a", 18.0), ("b", -4.0)]);
+        // Calls of equal code that do less than one call did before.
+        assert_eq!((parts(&[2]), parts(&[])), (vec![("a", 14.0)], vec![("a", 14.0)]));
     }
 
     #[test]

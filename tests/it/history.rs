@@ -284,6 +284,7 @@ fn stores_that_cannot_be_used_are_named() {
     let newer = rusqlite::Connection::open(&store).unwrap();
     newer.pragma_update(None, "user_version", 9).unwrap();
     refused(&project, &["--store", theirs], 2, "has schema version 9");
+    refused(&project, &["--store", theirs], 2, "remove the file, or name another one with --store");
     refused(&project, &["--import", theirs], 2, "has schema version 9");
     refused(&project, &["--store", "target/i.sqlite", "--export", "/proc/e.sqlite"], 102, "/proc");
 }

@@ -57,8 +57,12 @@ impl Store {
             transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
             transaction.execute("INSERT INTO project VALUES (?1)", params![project]).map_err(failed)?;
         }
-        check(&transaction, &self.path, project)
-            .map_err(|error| error.hint("name another file with --store; each project has its own"))?;
+        let hint = if version(&transaction).map_err(failed)? == VERSION {
+            "name another file with --store; each project has its own"
+        } else {
+            "remove the file, or name another one with --store: results of other versions of the tool are not used"
+        };
+        check(&transaction, &self.path, project).map_err(|error| error.hint(hint))?;
         transaction.commit().map_err(failed)
     }
 

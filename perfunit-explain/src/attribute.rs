@@ -168,7 +168,7 @@ fn parts(node: &MergedNode, counts: &Counts) -> (ByPair, ByPair) {
     node.self_cost.base.iter().zip(&node.self_cost.head).map(split).unzip()
 }
 
-/// Moves what the own part reduces of the part by the number of calls into the latter.
+/// Offsets own parts against parts by the number of calls that have the opposite sign.
 fn offset(own: &mut ByPair, counted: &mut ByPair) {
     for (own, counted) in own.iter_mut().zip(counted) {
         if *own * *counted < 0.0 {

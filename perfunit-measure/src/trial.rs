@@ -6,7 +6,7 @@ use super::measured_process::{Pads, Programs};
 use super::pair;
 use super::process_pair::{self, Asked};
 use super::waiting_time::WaitingTime;
-use super::work::Comparison;
+use super::work::{Comparison, FEW_VALUES};
 use perfunit_build::TestClock;
 use perfunit_decide::Looks;
 use perfunit_model::error::Result;
@@ -32,9 +32,6 @@ pub const LEAST_NS_BY_INSTRUCTIONS: f64 = 0.3;
 /// The smallest threshold of whole processes, which are noisier and only partly consist of the test, and of tests that start
 /// processes: the layout of started programs is not controlled, and no instructions can confirm a smaller change.
 pub const PROCESS_THRESHOLD: f64 = 0.05;
-
-/// The values of a pair of calls that start processes where time is short.
-const FEW_VALUES: usize = 2;
 
 /// The way a test is measured, as its pilot settled it.
 #[derive(Debug, Clone)]
@@ -100,8 +97,8 @@ impl Settled {
         Duration::from_secs_f64(pairs as f64 * calls * (self.ns.base + self.ns.head) / 1e9)
     }
 
-    /// Returns the same way with two values of a pair of calls if the first look at four would not fit this time: it has half
-    /// as many values then.
+    /// Returns the same way, with two values of a pair of calls instead of four if the first look would not fit this time. It
+    /// then looks at half the values.
     pub fn with_first_look_in(self, time: Duration) -> Self {
         match self.task {
             Task::Steady(shape) if self.values() > FEW_VALUES && self.first_look(1) > time => {

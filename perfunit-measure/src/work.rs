@@ -32,6 +32,8 @@ const FEWEST_BATCHES: usize = 4;
 
 /// The most values of a pair of independent calls.
 const MOST_VALUES: usize = 4;
+/// The fewest values of a pair of independent calls that gives more than one.
+pub const FEW_VALUES: usize = 2;
 
 /// The most time that the two readings of the clock around a batch add to it, ns.
 const CLOCK_NS: f64 = 50.0;
@@ -87,7 +89,9 @@ impl Comparison {
     /// Returns the number of values that a pair of this many batches gives: a power of two.
     pub fn values(self, batches: u32) -> usize {
         match self {
-            Self::Calls { .. } => [MOST_VALUES, 2].into_iter().find(|count| *count <= batches as usize).unwrap_or(1),
+            Self::Calls { .. } => {
+                [MOST_VALUES, FEW_VALUES].into_iter().find(|count| *count <= batches as usize).unwrap_or(1)
+            }
             _ => 1,
         }
     }

@@ -25,7 +25,7 @@ impl PossibleChange {
     }
 
     /// Returns whether the test has certainly changed: it cannot have got slower, or cannot have got faster.
-    pub fn excludes_none(self) -> bool {
+    pub fn has_certainly_changed(self) -> bool {
         self.slower.min(self.faster) <= 0.0
     }
 
@@ -44,14 +44,14 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_on_one_side_of_zero_excludes_that_nothing_changed() {
-        let excludes = |low, high, placement| possible(low, high, placement).unwrap().excludes_none();
+    fn an_interval_on_one_side_of_zero_is_a_certain_change() {
+        let certain = |low, high, placement| possible(low, high, placement).unwrap().has_certainly_changed();
         assert_eq!(
-            [excludes(0.03, 0.07, 0.0), excludes(-0.07, -0.03, 0.0), excludes(-0.01, 0.07, 0.0)],
+            [certain(0.03, 0.07, 0.0), certain(-0.07, -0.03, 0.0), certain(-0.01, 0.07, 0.0)],
             [true, true, false]
         );
         // Placement can fake a change of 5 %.
-        assert_eq!([excludes(0.03, 0.07, 0.05), excludes(0.06, 0.09, 0.05)], [false, true]);
+        assert_eq!([certain(0.03, 0.07, 0.05), certain(0.06, 0.09, 0.05)], [false, true]);
     }
 
     #[test]

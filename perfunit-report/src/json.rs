@@ -328,7 +328,7 @@ pub struct Document {
     pub sharding: Option<Sharding>,
     /// Programs of the workspace that at least eleven tests start, each with its typical change over these tests.
     #[serde(default)]
-    pub programs: Vec<pooled_change::ProgramChange>,
+    pub programs: Vec<pooled_change::ProgramOfRun>,
     /// Changed functions with the mean change of the tests that enter the changed code there, where no test is slower or
     /// faster alone and the mean may have changed.
     #[serde(default)]
@@ -499,7 +499,7 @@ impl From<&Run> for Document {
             interrupted: run.interrupted,
             repeat: run.repeat.clone(),
             sharding: run.sharding.as_ref().map(Sharding::from),
-            programs: run.programs.iter().map(|program| pooled_change::ProgramChange::of(program, run)).collect(),
+            programs: run.programs.iter().map(|program| pooled_change::ProgramOfRun::new(program, run)).collect(),
             functions: run.pooled.iter().map(pooled_change::FunctionChange::from).collect(),
             growth: run.growth.as_ref().map(growth::Growth::from),
             scaling: run.scaling.iter().map(growth::Scaling::from).collect(),

@@ -63,21 +63,26 @@ pub struct ProgramChange {
     pub threshold: Option<f64>,
     /// Two-sided p value of the hypothesis "no typical change".
     pub p_value: Option<f64>,
-    /// What is accepted of the program, if it got slower.
+}
+
+/// A program of a run, in which slowdowns can be accepted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramOfRun {
+    #[serde(flatten)]
+    pub change: ProgramChange,
+    /// The accepted slowdown, if the program got slower and one is accepted.
     pub accepted: Option<Accepted>,
 }
 
-impl ProgramChange {
-    /// Returns a program of a run.
-    pub fn of(program: &model::ProgramChange, run: &Run) -> Self {
-        Self { accepted: run.acceptance_of_program(program).map(Accepted::from), ..Self::from(program) }
+impl ProgramOfRun {
+    pub fn new(program: &model::ProgramChange, run: &Run) -> Self {
+        Self { change: program.into(), accepted: run.acceptance_of_program(program).map(Accepted::from) }
     }
 }
 
 impl From<&model::ProgramChange> for ProgramChange {
     fn from(program: &model::ProgramChange) -> Self {
         Self {
-            accepted: None,
             name: program.name.clone(),
             tests: program.tests,
             verdict: program.verdict,

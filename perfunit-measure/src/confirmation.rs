@@ -55,6 +55,14 @@ impl Screened {
         let evidence = Evidence { criteria, screening, places, confirmation: None, first_calls, spent };
         Self { evidence, way: None, first_call: None, left_open: false, is_uncounted: false, granted: Duration::ZERO }
     }
+
+    /// Returns whether the test needs fresh pairs, given what is known of its places.
+    pub fn needs_confirmation(&self, places: Option<Placed>) -> bool {
+        let Evidence { criteria, screening, .. } = &self.evidence;
+        let rests = self.left_open || rests_on_places(screening);
+        let is_flagged = self.first_call.is_some() || is_flagged(screening, &criteria.gates);
+        self.way.is_some() && (is_flagged || rests && places != Some(Placed::Matched) || is_small(screening))
+    }
 }
 
 /// The confirmation of tests that share a significance level.

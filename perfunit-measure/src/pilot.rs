@@ -50,7 +50,9 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
     let starts_processes = Side::BOTH.into_iter().any(|side| end.sides.get(side).readings.starts_processes);
     let settled = match class {
         Class::Steady(shape) => {
-            let (matched, notes, task) = (true, apart, Task::Steady(shape));
+            let ns = end.sides.as_ref().map(|side| per_run(side, end.shape));
+            let task = Task::Steady(comparison.shape(shape, ns.base.max(ns.head)));
+            let (matched, notes) = (true, apart);
             Ok(Settled {
                 task,
                 capture,
@@ -62,7 +64,7 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
                 comparison,
                 clock_bias,
                 least_ns: LEAST_NS,
-                ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
+                ns,
                 first_ns: end.sides.as_ref().map(|side| side.first_ns),
                 pairs_run: Rc::default(),
                 waiting: Rc::default(),

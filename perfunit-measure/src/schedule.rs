@@ -32,6 +32,10 @@ use std::time::{Duration, Instant};
 
 /// The part of the time left that a round of screening may take.
 const PART_OF_SCREENING: f64 = 0.75;
+/// The time of a confirmation, in times of a test's screening.
+const CONFIRMING: f64 = 4.0;
+/// The part of the time left after the first looks that counts may take, in a run of limited time.
+const PART_OF_COUNTING: f64 = 0.1;
 /// The part of the rest that confirming its tests may take if further tests wait.
 const PART_OF_CONFIRMING: f64 = 0.5;
 /// The shortest time worth dividing.
@@ -78,6 +82,7 @@ pub fn measure_all(
         random,
         observer,
         round: None,
+        left_to_narrow: Duration::ZERO,
         share: None,
         open: Vec::new(),
         extra: ExtraTime::of_run(config),
@@ -119,6 +124,11 @@ pub fn measure_all(
 fn end_of_round(deadline: Instant, part: f64) -> Instant {
     let left = deadline.saturating_duration_since(Instant::now());
     if left < SHORTEST_ROUND { deadline } else { Instant::now() + left.mul_f64(part) }
+}
+
+/// Returns the moment this long before another one.
+fn before(end: Instant, time: Duration) -> Instant {
+    end.checked_sub(time).unwrap_or(end)
 }
 
 /// A test to screen.
@@ -169,6 +179,8 @@ struct Screening<'a> {
     observer: Observer<'a>,
     /// The end of this round, if the run's time is limited.
     round: Option<Instant>,
+    /// The time left after the first looks of a round, if the run's time is limited.
+    left_to_narrow: Duration,
     /// The time that the test at hand may take for its first look, if the run's time is limited.
     share: Option<Duration>,
     /// Tests whose first pairs go on after all tests had their first look.
@@ -187,25 +199,50 @@ impl<'a> Screening<'a> {
         self.round = self.config.deadline.map(|deadline| end_of_round(deadline, PART_OF_SCREENING));
         let mut batch = Batch::default();
         self.first_looks(waiting, &mut batch)?;
-        self.extra.reserve(!batch.put_off.is_empty());
-        if batch.put_off.is_empty() {
-            self.round = self.config.deadline.map(|deadline| end_of_round(deadline, PART_OF_SCREENING));
-        }
-        if batch.put_off.is_empty() || !self.is_round_over() {
+        let is_last = batch.put_off.is_empty();
+        self.extra.reserve(!is_last);
+        let left = self.config.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        self.left_to_narrow = left.unwrap_or_default();
+        if is_last || !self.is_round_over() {
             self.narrow(&mut batch)?;
         }
-        self.count_late(&mut batch)?;
+        let end = if is_last { self.start_of_confirming(&batch) } else { self.round };
+        self.count_late(&mut batch, end)?;
         Ok(batch)
     }
 
-    /// Counts the operations of tests that waited for it until pairs had narrowed all tests, as far as this round has time.
-    fn count_late(&mut self, batch: &mut Batch<'a>) -> Result<()> {
+    /// Returns the time at which confirming has to begin if the run's time is limited: the tests screened so far that need it,
+    /// and one more, have the time for it.
+    fn start_of_confirming(&self, batch: &Batch<'_>) -> Option<Instant> {
+        let screened = batch.subjects.iter().zip(&batch.screened);
+        let needs = |(subject, screened): &(&&Subject<'_>, &Screened)| {
+            screened.needs_confirmation(self.layouts.known_places(subject))
+        };
+        let tests = screened.filter(needs).count() as f64 + 1.0;
+        let seconds: f64 = batch.screened.iter().map(|screened| screened.evidence.spent.seconds).sum();
+        let each = CONFIRMING * seconds / batch.screened.len().max(1) as f64;
+        let most = self.left_to_narrow.mul_f64(1.0 - PART_OF_SCREENING);
+        self.config.deadline.map(|deadline| before(deadline, most.min(Duration::from_secs_f64(tests * each))))
+    }
+
+    /// Returns the time at which a round stops narrowing its tests if the run's time is limited: a look may last longer than
+    /// a round that others follow.
+    fn end_of_narrowing(&self, batch: &Batch<'_>) -> Option<Instant> {
+        if !batch.put_off.is_empty() {
+            return self.config.deadline;
+        }
+        let counting = if self.config.metering.is_some() { PART_OF_COUNTING } else { 0.0 };
+        self.start_of_confirming(batch).map(|start| before(start, self.left_to_narrow.mul_f64(counting)))
+    }
+
+    /// Counts the operations of tests that waited for it until pairs had narrowed all tests, up to the end of the time for it.
+    fn count_late(&mut self, batch: &mut Batch<'a>, end: Option<Instant>) -> Result<()> {
         for (subject, screened) in batch.subjects.iter().zip(&mut batch.screened).filter(|(_, one)| one.is_uncounted) {
             let (Some(settled), Ok(figures)) = (&screened.way, &mut screened.evidence.screening.result) else {
                 continue;
             };
             self.observer.progress.message(subject.test.to_string());
-            let config = Config { deadline: self.round, ..self.config.on(subject.terms) };
+            let config = Config { deadline: end, ..self.config.on(subject.terms) };
             let programs = self.layouts.first_programs(self.sides, subject)?;
             let trial = Trial { bench: self.bench, config: &config, programs };
             add_counts(figures, &trial, settled, &mut self.random)?;
@@ -270,11 +307,6 @@ impl<'a> Screening<'a> {
     /// in doubt get extra time after that.
     fn narrow(&mut self, batch: &mut Batch<'a>) -> Result<()> {
         let mut open = std::mem::take(&mut self.open);
-        // A look may last longer than a round that others follow.
-        let deadline = if batch.put_off.is_empty() { self.round } else { self.config.deadline };
-        for next in &mut open {
-            next.series.config.deadline = deadline;
-        }
         if !open.is_empty() {
             self.observer.progress.proceed("Measuring more", open.len());
         }
@@ -292,6 +324,7 @@ impl<'a> Screening<'a> {
             self.share = self.share_of(open.len() + in_doubt.len() + 1);
             self.observer.progress.message(subject.test.to_string());
             self.bench.settle();
+            next.series.config.deadline = self.end_of_narrowing(batch);
             self.advance(subject, &mut next.series)?;
             if self.may_extend(&next.series) {
                 in_doubt.push(Open { spent: next.spent + began.elapsed(), ..next });

@@ -4,7 +4,7 @@
 //! batches of a side have. So if batches differ, each is compared with its counterpart.
 
 use super::classify::{per_run, runs};
-use super::lockstep::{PairEnd, SideEnd};
+use super::lockstep::{PairEnd, Shape, SideEnd};
 use perfunit_decide as decide;
 use perfunit_model::{Between, Side, Sides};
 use perfunit_runtime::calibrate::is_like_later;
@@ -34,6 +34,9 @@ const FEWEST_BATCHES: usize = 4;
 const MOST_VALUES: usize = 4;
 /// The fewest values of a pair of independent calls that gives more than one.
 pub const FEW_VALUES: usize = 2;
+/// The longest call, in ns, of which a pair gives the most values: with fewer, the first look decides little, and longer
+/// calls leave too little time for pairs.
+const LONGEST_OF_MANY_NS: f64 = 25e6;
 
 /// The most time that the two readings of the clock around a batch add to it, ns.
 const CLOCK_NS: f64 = 50.0;
@@ -89,11 +92,21 @@ impl Comparison {
     /// Returns the number of values that a pair of this many batches gives: a power of two.
     pub fn values(self, batches: u32) -> usize {
         match self {
-            Self::Calls { .. } => {
-                [MOST_VALUES, FEW_VALUES].into_iter().find(|count| *count <= batches as usize).unwrap_or(1)
+            Self::Calls { with_first } => {
+                let calls = batches as usize + usize::from(with_first && batches > 1);
+                [MOST_VALUES, FEW_VALUES].into_iter().find(|count| *count <= calls).unwrap_or(1)
             }
             _ => 1,
         }
+    }
+
+    /// Returns the shape of a test's pairs, given the shape of its pilot and the time of the slower side's call in ns: no more
+    /// independent calls than make the most values.
+    pub fn shape(self, pilot: Shape, call_ns: f64) -> Shape {
+        let Self::Calls { with_first } = self else { return pilot };
+        let most = MOST_VALUES as u32;
+        let calls = if call_ns <= LONGEST_OF_MANY_NS { pilot.batches.max(most) } else { pilot.batches };
+        Shape { batches: if calls < most { calls } else { calls - u32::from(with_first) }, ..pilot }
     }
 
     /// Returns the values of a pair in the order measured: one of all batches, or `count` of groups of counterparts.
@@ -255,7 +268,7 @@ mod tests {
     #[test]
     fn calls_are_split_into_groups_of_counterparts() {
         let calls = Comparison::Calls { with_first: true };
-        assert_eq!([1, 2, 3, 4, 8].map(|batches| calls.values(batches)), [1, 2, 2, 4, 4]);
+        assert_eq!([1, 2, 3, 4, 8].map(|batches| calls.values(batches)), [1, 2, 4, 4, 4]);
         assert_eq!(Comparison::Quantiles.values(8), 1);
         let pair = pair(Sides { base: vec![1e5, 2e5, 3e5, 4e5], head: vec![2e5, 4e5, 6e5, 16e5] });
         let ratios = |comparison: Comparison, count| -> Vec<f64> {
@@ -367,6 +380,26 @@ mod tests {
         assert!((ratio(false) - 2.0_f64.ln()).abs() < 1e-9);
         let first = (2.1_f64 / 4.0).ln();
         assert!((ratio(true) - (2.0 * 2.0_f64.ln() + first) / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_first_call_that_counts_saves_a_later_one() {
+        let batches = |with_first, batches, call_ns| {
+            let comparison = Comparison::Calls { with_first };
+            let shape = comparison.shape(Shape { repetitions: 1, batches, warm: 0 }, call_ns);
+            (shape.batches, comparison.values(shape.batches))
+        };
+        assert_eq!(
+            [1e6, 4e6, 10e6].map(|ns| batches(true, if ns < 2e6 { 8 } else { 4 }, ns)),
+            [(7, 4), (3, 4), (3, 4)]
+        );
+        assert_eq!([batches(true, 2, 10e6), batches(true, 2, 30e6)], [(3, 4), (2, 2)]);
+        assert_eq!(
+            [batches(false, 4, 4e6), batches(false, 2, 10e6), batches(false, 2, 30e6)],
+            [(4, 4), (4, 4), (2, 2)]
+        );
+        let many = Shape { repetitions: 1, batches: 20, warm: 1 };
+        assert_eq!(Comparison::Quantiles.shape(many, 1e5), many);
     }
 
     #[test]

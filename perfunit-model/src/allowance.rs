@@ -82,6 +82,11 @@ impl Run {
         program.verdict == Verdict::Slower && !self.acceptance_of_program(program).is_some_and(is_covered)
     }
 
+    /// Returns the programs that got slower over their tests, without accepted ones.
+    pub fn slower_programs(&self) -> impl Iterator<Item = &ProgramChange> {
+        self.programs.iter().filter(|program| self.is_slower_program(program))
+    }
+
     /// Returns what is accepted of a program that got slower over its tests, and whether that covers the change.
     pub fn acceptance_of_program(&self, program: &ProgramChange) -> Option<(Allowance<'_>, Coverage)> {
         let allowance = self.allowance_of(&program.name).filter(|_| program.verdict == Verdict::Slower)?;

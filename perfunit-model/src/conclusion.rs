@@ -84,7 +84,7 @@ pub enum Conclusion {
     FunctionSlower,
     /// A program got slower in the tests that start it, taken together.
     ProgramSlower,
-    /// Tests got slower than the ratchet's version, but none got slower than base.
+    /// Tests or programs got slower than the ratchet's version, but none got slower than base.
     SlowerThanRatchet,
     /// Generated calls got slower, which is denied.
     GeneratedSlower,
@@ -141,7 +141,7 @@ impl Conclusion {
         let is_measured = || run.outcomes.iter().any(|outcome| outcome.measured.is_some());
         match () {
             () if run.slower().next().is_some() => Self::Slower,
-            () if run.programs.iter().any(|program| run.is_slower_program(program)) => Self::ProgramSlower,
+            () if run.slower_programs().next().is_some() => Self::ProgramSlower,
             () if denied.growth && run.growing().next().is_some() => Self::Grows,
             () if denied.functions && run.pooled.iter().any(|pooled| run.is_slower_in_mean(pooled)) => {
                 Self::FunctionSlower
@@ -160,7 +160,7 @@ impl Conclusion {
     /// does not pass.
     fn of_further(comparison: &Result<Box<Run>, NotCompared>, denied: Denied, slower: Self) -> Self {
         match comparison {
-            Ok(run) if run.slower().next().is_some() => slower,
+            Ok(run) if run.slower().next().is_some() || run.slower_programs().next().is_some() => slower,
             Ok(run) if run.interrupted => Self::Interrupted,
             Ok(run) if denied.open(run).next().is_some() || run.is_unchecked() => Self::Undecided,
             Ok(_) | Err(NotCompared::IsBase) => Self::Passed,
@@ -435,6 +435,9 @@ mod tests {
             Conclusion::of(&run, Denied::default())
         };
         let found = |verdict| Ok(Box::new(run(&[(verdict, None)])));
+        let programs = vec![samples::started_by_many(0.06)];
+        let by_program = || Run { programs: programs.clone(), ..run(&[(Verdict::Same, None)]) };
+        assert_eq!(code(Verdict::Same, Ok(Box::new(by_program()))), Conclusion::SlowerThanRatchet);
         assert_eq!(code(Verdict::Same, found(Verdict::Slower)), Conclusion::SlowerThanRatchet);
         assert_eq!(code(Verdict::Same, found(Verdict::Faster)), Conclusion::Passed);
         assert_eq!(code(Verdict::Slower, found(Verdict::Same)), Conclusion::Slower);

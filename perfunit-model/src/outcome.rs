@@ -371,6 +371,13 @@ impl Run {
         compared.filter(|outcome| !known.contains(&outcome.test)).collect()
     }
 
+    /// Returns the programs that are slower over their tests than at the ratchet's version, but not slower than at base.
+    pub fn cumulative_losses_of_programs(&self) -> Vec<&ProgramChange> {
+        let Some(second) = self.against_ratchet() else { return Vec::new() };
+        let is_known = |name: &str| self.slower_programs().any(|program| program.name == name);
+        second.slower_programs().filter(|program| !is_known(&program.name)).collect()
+    }
+
     /// Returns true if it is unknown whether a test is slower than base: its verdict is open, or it has none although
     /// its code may have changed.
     pub fn is_open(&self, test: &TestId) -> bool {

@@ -73,6 +73,11 @@ fn ratchet(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite
     if let Ok(second) = &found.comparison {
         let compared = second.outcomes.iter().filter(|outcome| outcome.measured.is_some());
         suite.add_test_cases(compared.map(|outcome| case(outcome, second, denied)));
+        for program in section.items.iter().filter(|item| item.test.is_none()) {
+            let mut status = failed_or_skipped(true);
+            status.set_message(program.text.as_str());
+            suite.add_test_case(TestCase::new(program.name.as_str(), status));
+        }
     } else {
         let mut status = failed_or_skipped(section.is_bad);
         status.set_message(section.headline.as_str());

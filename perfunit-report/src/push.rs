@@ -131,9 +131,10 @@ pub fn not_looked_at(run: &Run, (conclusion, denied): (Conclusion, Denied)) -> O
 
 /// Describes the reason for blocking a push without a test that is slower than base.
 fn other_losses(run: &Run, sections: &Sections<'_>, denied: Denied) -> String {
-    let lost = run.cumulative_losses();
+    let programs = run.cumulative_losses_of_programs().into_iter().map(|program| one_line(&program.name));
+    let lost: Vec<String> = names(&run.cumulative_losses()).chain(programs).collect();
     let of_ratchet = sections.get(Kind::Ratchet).filter(|_| !lost.is_empty());
-    let of_ratchet = of_ratchet.map(|section| format!("{}: {}", section.headline, some(names(&lost))));
+    let of_ratchet = of_ratchet.map(|section| format!("{}: {}", section.headline, some(lost.into_iter())));
     let of_calls = sections.bad(Kind::Generated).filter(|_| denied.generated).map(|section| {
         let calls = section.items.iter().map(|item| format!("{} {}", item.name, item.text));
         format!("{}: {}", section.headline, some(calls))

@@ -16,13 +16,19 @@ pub fn headline(run: &Run) -> Option<String> {
         Ok(second) => second,
     };
     let lost = run.cumulative_losses();
+    let programs = lost_programs(run).map(|found| format!("{found} over the tests that the change can reach"));
     let slower = figures::word(Verdict::Slower, Words::of(&second.all_gates()));
-    Some(match (lost.len(), counts::count_measured(second)) {
-        (0, 0) => match &second.selection.nothing_because {
+    let of_tests =
+        (!lost.is_empty()).then(|| format!("{}, {}", losses(run, lost.len()), against_base(&lost, run, &slower)));
+    if of_tests.is_some() || programs.is_some() {
+        return Some(of_tests.into_iter().chain(programs).collect::<Vec<_>>().join("; "));
+    }
+    Some(match counts::count_measured(second) {
+        0 => match &second.selection.nothing_because {
             Some(_) => format!("no test can have changed since {version}"),
             None => counts::describe_unmeasured(second, &version),
         },
-        (0, measured) => {
+        measured => {
             let is_other = second.slower().next().is_some() || accepted_losses(run).next().is_some();
             let further = if is_other { "no further test" } else { "no test" };
             let open = second.inconclusive().count() - second.probably_slower().count();
@@ -37,7 +43,6 @@ pub fn headline(run: &Run) -> Option<String> {
             let parts: Vec<String> = parts.map(|(tests, word)| format!("{tests} {word}")).collect();
             format!("{further} {slower} than {version} ({})", parts.join(", "))
         }
-        (tests, _) => format!("{}, {}", losses(run, tests), against_base(&lost, run, &slower)),
     })
 }
 
@@ -51,22 +56,31 @@ fn against_base(lost: &[&Outcome], run: &Run, slower: &str) -> String {
     }
 }
 
-/// Formats `2 tests slower than v1.2.0`; `None` if there are none.
+/// Formats `2 tests slower than v1.2.0, 1 program slower than v1.2.0`; `None` if there are neither.
 pub fn found(run: &Run) -> Option<String> {
     let lost = run.cumulative_losses().len();
-    (lost > 0).then(|| losses(run, lost))
+    let found = (lost > 0).then(|| losses(run, lost)).into_iter().chain(lost_programs(run));
+    found.reduce(|tests, programs| format!("{tests}, {programs}"))
+}
+
+fn lost_programs(run: &Run) -> Option<String> {
+    let lost = run.cumulative_losses_of_programs().len();
+    (lost > 0).then(|| format!("{} slower than {}", count(lost, "program"), version(run)))
+}
+
+fn version(run: &Run) -> String {
+    run.ratchet.iter().map(|ratchet| one_line(&ratchet.version.label)).collect()
 }
 
 fn losses(run: &Run, lost: usize) -> String {
-    let version = run.ratchet.iter().map(|ratchet| one_line(&ratchet.version.label)).collect::<String>();
     let gates = run.against_ratchet().into_iter().flat_map(Run::all_gates).collect::<Vec<_>>();
-    format!("{} {} than {version}", count(lost, "test"), figures::word(Verdict::Slower, Words::of(&gates)))
+    format!("{} {} than {}", count(lost, "test"), figures::word(Verdict::Slower, Words::of(&gates)), version(run))
 }
 
 /// Returns true for a loss, or if the comparison is missing for a reason that needs attention.
 pub fn is_bad(run: &Run) -> bool {
     let is_missing = |ratchet: &Ratchet| matches!(&ratchet.comparison, Err(why) if *why != NotCompared::IsBase);
-    run.ratchet.as_ref().is_some_and(is_missing) || !run.cumulative_losses().is_empty()
+    run.ratchet.as_ref().is_some_and(is_missing) || found(run).is_some()
 }
 
 /// Returns the accepted losses of compared tests, each with its test.
@@ -129,8 +143,8 @@ mod tests {
     use crate::text::plain_text;
     use perfunit_model::Side;
     use perfunit_model::format::without_escapes;
-    use perfunit_model::samples::{measured, outcome, run, unmeasured};
-    use perfunit_model::{Machine, Mode, Reason, Warning};
+    use perfunit_model::samples::{self, measured, outcome, run, unmeasured};
+    use perfunit_model::{Conclusion, Denied, Machine, Mode, ProgramChange, Reason, Warning};
 
     fn version() -> VersionName {
         let commit = "1f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3".to_owned();
@@ -208,6 +222,39 @@ mod tests {
         check(&["b"], Reason::SameCode, "although not slower than main");
         check(&["b"], Reason::BudgetUsedUp, "1 of them without a verdict against main");
         check(&["b", "c"], Reason::BudgetUsedUp, "without a verdict against main");
+    }
+
+    #[test]
+    fn programs_that_lost_come_after_the_tests() {
+        let lost = samples::started_by_many(0.06);
+        let with = |mut run: Run, of_base: &[&ProgramChange]| {
+            run.programs = of_base.iter().map(|program| (*program).clone()).collect();
+            let Ok(second) = &mut run.ratchet.as_mut().unwrap().comparison else { unreachable!() };
+            second.programs = vec![lost.clone()];
+            run
+        };
+        let slower = "1 program slower than v1.2.0";
+        let run = with(with_ratchet(), &[]);
+        let expected = format!(
+            "2 tests slower than v1.2.0, although not slower than main; {slower} over the tests that the change can reach"
+        );
+        assert_eq!(headline(&run).unwrap(), expected);
+        assert_eq!(found(&run).unwrap(), format!("2 tests slower than v1.2.0, {slower}"));
+        let mut alone = run;
+        let Ok(second) = &mut alone.ratchet.as_mut().unwrap().comparison else { unreachable!() };
+        second.outcomes.clear();
+        assert_eq!(found(&alone).as_deref(), Some(slower));
+        assert!(is_bad(&alone));
+        let text = plain_text(&alone, &[Kind::Ratchet], Detail::Brief);
+        assert!(text.contains("     Program  mytool: typically slower, +6.0 % ["), "{text}");
+        for text in [crate::junit::render(&alone, Denied::default()), crate::short::render(&alone, Denied::default())] {
+            assert!(text.contains("typically slower, +6.0 % ["), "{text}");
+        }
+        let blocked =
+            crate::push::describe_block("topic", "main", &alone, (Conclusion::SlowerThanRatchet, Denied::default()));
+        assert!(blocked.ends_with(&format!("{slower} over the tests that the change can reach: mytool")), "{blocked}");
+        // A program that is slower than base as well is not a loss of its own.
+        assert_eq!(found(&with(alone, &[&lost])), None);
     }
 
     #[test]

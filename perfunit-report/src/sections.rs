@@ -436,10 +436,14 @@ fn caveats(run: &Run) -> Option<Section<'_>> {
     (!items.is_empty()).then(|| Section::new(Kind::Caveats, "Caveats".to_owned(), items))
 }
 
-/// Returns the section of losses against the ratchet's version, followed by accepted losses.
+/// Returns the section of tests with losses against the ratchet's version, then accepted losses, then programs.
 fn ratchet(run: &Run) -> Option<Section<'_>> {
     let headline = ratchet::headline(run)?;
-    let items = ratchet::items(run).into_iter().map(|(test, text)| Item::of_test(test, text)).collect();
+    let of_tests = ratchet::items(run).into_iter().map(|(test, text)| Item::of_test(test, text));
+    let programs = run.cumulative_losses_of_programs().into_iter();
+    let of_programs =
+        programs.map(|program| Item::remark(one_line(&program.name), pooled_change::describe_program(program)));
+    let items = of_tests.chain(of_programs).collect();
     Some(Section { is_bad: ratchet::is_bad(run), ..Section::new(Kind::Ratchet, headline, items) })
 }
 

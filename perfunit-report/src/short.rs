@@ -28,6 +28,8 @@ pub fn render(run: &Run, denied: Denied) -> String {
     let second = run.against_ratchet();
     let lost =
         second.into_iter().flat_map(|second| test_lines("slower-than-ratchet", &run.cumulative_losses(), second));
+    let programs = sections.items(Kind::Ratchet).iter().filter(|item| item.test.is_none());
+    let lost = lost.chain(programs.map(|item| line("program-slower-than-ratchet", &item.name, "", &item.text)));
     let generated = sections.items(Kind::Generated).iter().map(|item| line("generated", &item.name, "", &item.text));
     let undecided = sections.items(Kind::Undecided).iter().map(|item| line("undecided", &item.text, "", ""));
     let uncovered = if denied.uncovered { functions(Kind::Uncovered, "uncovered") } else { Vec::new() };

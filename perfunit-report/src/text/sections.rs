@@ -2,7 +2,7 @@
 
 use crate::counts::{self, Excluded, Unmeasured, is_no_shortcoming};
 use crate::figures::{Detail, Words, row, status};
-use crate::ratchet::accepted_of;
+use crate::ratchet::{accepted_of, found};
 use crate::sections::{Item, Kind, Section, Sections, place, unmeasured_targets};
 use crate::terminal::{BAD, DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text, WARN, test_id};
 use crate::{causes, caveats, sections};
@@ -27,7 +27,7 @@ pub fn write(kind: Kind, run: &Run, sections: &Sections<'_>, detail: Detail, scr
         (Kind::Growth, _) => growth(run, sections, detail, screen),
         (Kind::Generated, _) => write_generated(run, detail, screen),
         (Kind::Failing, Some(section)) => failing(section, detail, screen),
-        (Kind::Programs, Some(section)) => programs(section, screen),
+        (Kind::Programs, Some(section)) => programs(section.items.iter(), screen),
         (Kind::Functions, Some(section)) => means(section, screen),
         (Kind::Uncovered, Some(section)) => functions(section, sections.get(Kind::NotCompiled), detail, screen),
         (Kind::NotCompiled, Some(section)) => functions(section, sections.get(Kind::Uncovered), detail, screen),
@@ -63,8 +63,8 @@ fn failing(section: &Section<'_>, detail: Detail, screen: &mut Screen) {
 }
 
 /// Writes a line for each program that many tests start.
-fn programs(section: &Section<'_>, screen: &mut Screen) {
-    for item in &section.items {
+fn programs<'a>(items: impl Iterator<Item = &'a Item<'a>>, screen: &mut Screen) {
+    for item in items {
         let style = if item.is_bad { BAD } else { DIM };
         screen.status("Program", style, &Text::new(STRONG, &item.name).and(format!(": {}", item.text)));
     }
@@ -214,6 +214,7 @@ fn ratchet(section: &Section<'_>, run: &Run, detail: Detail, screen: &mut Screen
         .collect();
     write_rows(&rows, screen);
     screen.more(INDENT, lost.len().saturating_sub(shown));
+    programs(section.items.iter().filter(|item| item.test.is_none()), screen);
     for (test, acceptance) in accepted.iter().take(shown) {
         screen.status("Accepted", GOOD, &test_id(&test.test).and(format!("  {acceptance}")));
     }
@@ -339,7 +340,7 @@ pub fn summary(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
     };
     let responsible =
         causes::responsible(&run.outcomes, screen.glyphs()).map(|names| format!("; responsible: {names}"));
-    let programs = run.programs.iter().filter(|program| run.is_slower_program(program)).count();
+    let programs = run.slower_programs().count();
     let programs = (programs > 0).then(|| format!("; {} slower", count(programs, "program")));
     let text = text.with(BAD, programs.unwrap_or_default()).and(responsible.unwrap_or_default());
     let text =
@@ -384,7 +385,7 @@ pub fn stages(stages: &Stages) -> Option<String> {
 pub fn further(run: &Run, all: &Sections<'_>, screen: &mut Screen) {
     if let Some(ratchet) = all.get(Kind::Ratchet) {
         let style = match () {
-            () if !run.cumulative_losses().is_empty() => BAD,
+            () if found(run).is_some() => BAD,
             () if ratchet.is_bad => WARN,
             () => GOOD,
         };

@@ -248,7 +248,8 @@ impl Push<'_> {
         }
         if exit_code::blocks_push(code) {
             term::error(&push::describe_block(names, &pair.base_name, run, (conclusion, denied)));
-            let is_alone = conclusion != Conclusion::Slower && !run.cumulative_losses().is_empty();
+            let is_alone = conclusion == Conclusion::SlowerThanRatchet
+                || conclusion != Conclusion::Slower && !run.cumulative_losses().is_empty();
             let of_ratchet = if is_alone { " --ratchet" } else { "" };
             self.terminal.status("See more", &format!("`cargo perfunit explain{of_ratchet}`"));
         } else if exit_code::of_push(code, self.check.failure()) == ExitCode::Success {

@@ -168,6 +168,15 @@ fn time_left(started: Instant, done: usize, left: impl Iterator<Item = Option<Du
     format!(", about {} s left", left.as_secs() + 1)
 }
 
+/// The time of a test in a run of limited time.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    /// An equal share of the time left.
+    equal: Duration,
+    /// The most that a test may take.
+    most: Duration,
+}
+
 /// The first pairs of tests, on one layout of each target.
 struct Screening<'a> {
     bench: &'a Bench,
@@ -182,7 +191,7 @@ struct Screening<'a> {
     /// The time left after the first looks of a round, if the run's time is limited.
     left_to_narrow: Duration,
     /// The time that the test at hand may take for its first look, if the run's time is limited.
-    share: Option<Duration>,
+    share: Option<Share>,
     /// Tests whose first pairs go on after all tests had their first look.
     open: Vec<Open<'a>>,
     extra: ExtraTime,
@@ -297,10 +306,11 @@ impl<'a> Screening<'a> {
         is_over(self.round) && !is_over(self.config.deadline)
     }
 
-    /// Returns the time that one of this many tests may take, if the run's time is limited.
-    fn share_of(&self, tests: usize) -> Option<Duration> {
+    /// Returns the share of one of this many tests, if the run's time is limited.
+    fn share_of(&self, tests: usize) -> Option<Share> {
         let left = self.config.deadline?.saturating_duration_since(Instant::now());
-        Some(left.min(left * SHARES / u32::try_from(tests).unwrap_or(u32::MAX)))
+        let equal = left / u32::try_from(tests).unwrap_or(u32::MAX);
+        Some(Share { equal, most: left.min(equal * SHARES) })
     }
 
     /// Measures more pairs of the tests that are still open, the largest possible change first. Tests that their budgets leave
@@ -383,7 +393,7 @@ impl<'a> Screening<'a> {
         }
         let config = self.config.on(subject.terms);
         let longest = classify::longest_call(config.per_test_budget).min(config.timeout);
-        let longest = self.share.map_or(longest, |share| longest.min((share / CALLS_OF_FIRST_LOOK).max(SHORT_CALL)));
+        let longest = self.share.map_or(longest, |share| longest.min((share.most / CALLS_OF_FIRST_LOOK).max(SHORT_CALL)));
         let (programs, pads) = (subject.programs(self.sides), Pads::draw(&mut self.random));
         let end = pair::run(self.bench, &programs, Task::Solo(Side::Base), pads, longest)?;
         Ok(end.timed_out.map(|_| longest))
@@ -481,7 +491,7 @@ impl<'a> Screening<'a> {
             let screening = Finding { result: Ok(figures), reason: None, capture: Some(settled.capture) };
             return Ok(Begun::Over(Box::new(Screened::complete(criteria(&config), screening))));
         }
-        let share = self.share.map_or(Duration::MAX, |share| (share / SHARES).mul_f64(PART_OF_SCREENING));
+        let share = self.share.map_or(Duration::MAX, |share| share.equal.mul_f64(PART_OF_SCREENING));
         let time = share.min(of_pairs.per_test_budget);
         let way = settled.clone().with_first_look_in(time);
         let unit = Unit::on_one_layout(self.bench, time, &way);
@@ -522,7 +532,7 @@ impl<'a> Screening<'a> {
             if !is_uncounted {
                 add_counts(figures, &trial, &settled, &mut self.random)?;
             }
-            let per_test_budget = self.share.map_or(config.per_test_budget, |share| share.min(config.per_test_budget));
+            let per_test_budget = self.share.map_or(config.per_test_budget, |share| share.most.min(config.per_test_budget));
             let of_first_calls = Config { per_test_budget, ..config.clone() };
             let trial = Trial { config: &of_first_calls, ..trial };
             match first_calls::look(&trial, &settled, figures, &mut self.random)? {

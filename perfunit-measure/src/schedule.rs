@@ -223,15 +223,16 @@ impl<'a> Screening<'a> {
     /// Returns the time at which confirming has to begin if the run's time is limited: the tests screened so far that need it,
     /// and one more, have the time for it.
     fn start_of_confirming(&self, batch: &Batch<'_>) -> Option<Instant> {
-        let screened = batch.subjects.iter().zip(&batch.screened);
+        let deadline = self.config.deadline?;
+        let screened = || batch.subjects.iter().zip(&batch.screened);
         let needs = |(subject, screened): &(&&Subject<'_>, &Screened)| {
             screened.needs_confirmation(self.layouts.known_places(subject))
         };
-        let tests = screened.filter(needs).count() as f64 + 1.0;
-        let seconds: f64 = batch.screened.iter().map(|screened| screened.evidence.spent.seconds).sum();
-        let each = CONFIRMING * seconds / batch.screened.len().max(1) as f64;
+        let spent = |(_, screened): (&&Subject<'_>, &Screened)| screened.evidence.spent.seconds;
+        let mean = screened().map(spent).sum::<f64>() / batch.screened.len().max(1) as f64;
+        let needed = CONFIRMING * (screened().filter(needs).map(spent).sum::<f64>() + mean);
         let most = self.left_to_narrow.mul_f64(1.0 - PART_OF_SCREENING);
-        self.config.deadline.map(|deadline| before(deadline, most.min(Duration::from_secs_f64(tests * each))))
+        Some(before(deadline, most.min(Duration::from_secs_f64(needed))))
     }
 
     /// Returns the time at which a round stops narrowing its tests if the run's time is limited: a look may last longer than
@@ -393,7 +394,8 @@ impl<'a> Screening<'a> {
         }
         let config = self.config.on(subject.terms);
         let longest = classify::longest_call(config.per_test_budget).min(config.timeout);
-        let longest = self.share.map_or(longest, |share| longest.min((share.most / CALLS_OF_FIRST_LOOK).max(SHORT_CALL)));
+        let longest =
+            self.share.map_or(longest, |share| longest.min((share.most / CALLS_OF_FIRST_LOOK).max(SHORT_CALL)));
         let (programs, pads) = (subject.programs(self.sides), Pads::draw(&mut self.random));
         let end = pair::run(self.bench, &programs, Task::Solo(Side::Base), pads, longest)?;
         Ok(end.timed_out.map(|_| longest))
@@ -532,7 +534,8 @@ impl<'a> Screening<'a> {
             if !is_uncounted {
                 add_counts(figures, &trial, &settled, &mut self.random)?;
             }
-            let per_test_budget = self.share.map_or(config.per_test_budget, |share| share.most.min(config.per_test_budget));
+            let per_test_budget =
+                self.share.map_or(config.per_test_budget, |share| share.most.min(config.per_test_budget));
             let of_first_calls = Config { per_test_budget, ..config.clone() };
             let trial = Trial { config: &of_first_calls, ..trial };
             match first_calls::look(&trial, &settled, figures, &mut self.random)? {

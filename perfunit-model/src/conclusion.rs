@@ -327,6 +327,14 @@ mod tests {
         probably.outcomes[0].reason = Some(Reason::Unconfirmed { seen: Verdict::Slower });
         assert_eq!(Conclusion::of(&probably, denied), Conclusion::Undecided);
         assert_eq!(probably.unchanged_within(&probably.outcomes[0]), None);
+        // Nor does it call a certain change that there was no time to confirm unchanged.
+        let seen_faster = |low, high| {
+            let mut run = run(low, high);
+            run.outcomes[0].reason = Some(Reason::Unconfirmed { seen: Verdict::Faster });
+            run.unchanged_within(&run.outcomes[0])
+        };
+        assert_eq!(seen_faster(-0.08, -0.03), None);
+        assert_eq!(seen_faster(-0.08, 0.01), "10%".parse().ok());
     }
 
     #[test]

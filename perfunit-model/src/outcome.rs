@@ -306,7 +306,9 @@ impl Run {
         let possible = outcome.possible.filter(|_| outcome.verdict == Verdict::Inconclusive)?;
         let has_changed = match outcome.reason {
             Some(Reason::AtThreshold) => true,
-            Some(Reason::BudgetUsedUp | Reason::Interrupted) => possible.has_certainly_changed(),
+            Some(Reason::BudgetUsedUp | Reason::Interrupted | Reason::Unconfirmed { seen: Verdict::Faster }) => {
+                possible.has_certainly_changed()
+            }
             _ => outcome.is_probably_slower(),
         };
         possible.within(self.bound).filter(|_| !has_changed)

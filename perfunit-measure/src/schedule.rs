@@ -495,9 +495,8 @@ impl<'a> Screening<'a> {
         }
         let share = self.share.map_or(Duration::MAX, |share| share.equal.mul_f64(PART_OF_SCREENING));
         let time = share.min(of_pairs.per_test_budget);
-        let way = settled.clone().with_first_look_in(time);
-        let unit = Unit::on_one_layout(self.bench, time, &way);
-        let mut measurement = Measurement::new(of_pairs, way, unit, config.alpha);
+        let unit = Unit::on_one_layout(self.bench, time, &settled);
+        let mut measurement = Measurement::new(of_pairs, settled.clone(), unit, config.alpha);
         let first_look = measurement.next_look();
         measurement.advance(&trial, None, first_look, &mut self.random)?;
         let left_open = !measurement.is_over()

@@ -1,12 +1,12 @@
 //! One test with everything needed to run it, and the way to measure it.
 
 use super::bench::{Bench, Config};
-use super::lockstep::{PairEnd, Shape, Task};
+use super::lockstep::{PairEnd, Task};
 use super::measured_process::{Pads, Programs};
 use super::pair;
 use super::process_pair::{self, Asked};
 use super::waiting_time::WaitingTime;
-use super::work::{Comparison, FEW_VALUES};
+use super::work::Comparison;
 use perfunit_build::TestClock;
 use perfunit_decide::Looks;
 use perfunit_model::error::Result;
@@ -95,17 +95,6 @@ impl Settled {
         let calls = if let Task::Steady(shape) = self.task { f64::from(shape.batches + 1) } else { 1.0 };
         let pairs = pairs * Looks::of_calls(self.values()).first() / self.values();
         Duration::from_secs_f64(pairs as f64 * calls * (self.ns.base + self.ns.head) / 1e9)
-    }
-
-    /// Returns the same way, with two values of a pair of calls instead of four if the first look would not fit this time. It
-    /// then looks at half the values.
-    pub fn with_first_look_in(self, time: Duration) -> Self {
-        match self.task {
-            Task::Steady(shape) if self.values() > FEW_VALUES && self.first_look(1) > time => {
-                Self { task: Task::Steady(Shape { batches: FEW_VALUES as u32, ..shape }), ..self }
-            }
-            _ => self,
-        }
     }
 
     /// Draws the random shifts and seeds that both processes of the next pair share.

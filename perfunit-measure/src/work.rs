@@ -33,7 +33,7 @@ const FEWEST_BATCHES: usize = 4;
 /// The most values of a pair of independent calls.
 const MOST_VALUES: usize = 4;
 /// The fewest values of a pair of independent calls that gives more than one.
-pub const FEW_VALUES: usize = 2;
+const FEW_VALUES: usize = 2;
 /// The longest call, in ns, of which a pair gives the most values: with fewer, the first look decides little, and longer
 /// calls leave too little time for pairs.
 const LONGEST_OF_MANY_NS: f64 = 25e6;

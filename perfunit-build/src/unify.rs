@@ -70,7 +70,7 @@ impl<'a> Named<'a> {
         let mut queue: Vec<&Package> =
             packages.iter().filter(is_idle).filter(|package| package.build_script.is_some()).collect();
         while let Some(package) = queue.pop() {
-            for dependency in package.dependencies.iter().filter(|dependency| !dependency.dev) {
+            for dependency in package.dependencies.iter().filter(|dependency| !dependency.is_dev()) {
                 if needed.insert(&dependency.package) {
                     queue.extend(packages.iter().filter(|package| package.name == dependency.package));
                 }
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
     use crate::Options;
     use perfunit_model::Lto;
-    use perfunit_project::cargo::{Dependency, Target};
+    use perfunit_project::cargo::{Dependency, DependencyKind, Target};
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
@@ -389,7 +389,7 @@ mod tests {
                 benched: false,
                 requires_features: false,
             };
-            let dependency = |name: &&str| Dependency { package: (*name).to_owned(), dev: false };
+            let dependency = |name: &&str| Dependency { package: (*name).to_owned(), kind: DependencyKind::Normal };
             Package {
                 name: name.to_owned(),
                 member: true,

@@ -118,8 +118,36 @@ pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, know
     // Those are named already, with what they pass on.
     let is_named = |suspect: &&Suspect| responsible.iter().any(|function| suspect.is(function));
     let others = reaching.into_iter().filter(|suspect| !is_named(suspect) && !is_unreached(suspect));
-    let causes = others.map(|suspect| {
-        let is_timed = is_timed(suspect, known);
+    let others: Vec<&Suspect> = others.collect();
+    let mut causes = causes_among(&others, &parts, |suspect| is_timed(suspect, known));
+    let is_caller = |(_, nearness): &(Cause, Nearness)| *nearness == Nearness::Calls;
+    if !causes.iter().any(is_caller) && responsible.iter().all(|function| (known.changed)(function).is_none()) {
+        // A changed function that calls none of them can give them more work by what it returns, or when it runs at build time.
+        let is_executed = |suspect: &Suspect| explanation.functions.iter().any(|function| suspect.is(function));
+        let may_be = |suspect: &&&Suspect| !is_timed(suspect, known) || is_executed(suspect);
+        let likelier: Vec<&Suspect> = others.iter().filter(may_be).copied().collect();
+        causes = causes_among(&likelier, &parts, |_| false);
+        if causes.is_empty() {
+            causes = causes_among(&others, &parts, |_| false);
+        }
+    }
+    // A changed caller does not prove that nothing else had an effect, but is seen to lead there.
+    let rank = |near: &Nearness| *near != Nearness::Calls;
+    causes.sort_by(|(a, near), (b, nearer)| {
+        rank(near).cmp(&rank(nearer)).then(b.share.total_cmp(&a.share)).then(near.cmp(nearer))
+    });
+    explanation.causes = causes.into_iter().map(|(cause, _)| cause).collect();
+}
+
+/// Returns the changes that reach these parts, each with its rank: a `timed` function reaches those that it calls, any other
+/// change those of the packages that depend on it.
+fn causes_among(
+    suspects: &[&Suspect],
+    parts: &[Unchanged<'_>],
+    timed: impl Fn(&Suspect) -> bool,
+) -> Vec<(Cause, Nearness)> {
+    let causes = suspects.iter().map(|suspect| {
+        let is_timed = timed(suspect);
         let is_reached = |part: &&Unchanged<'_>| {
             if is_timed {
                 part.callers.iter().any(|caller| suspect.is(caller))
@@ -132,13 +160,7 @@ pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, know
         let nearness = if is_timed { Nearness::Calls } else { suspect.nearness(&reached) };
         (Cause { changed: suspect.changed.clone(), share }, nearness)
     });
-    let mut causes: Vec<_> = causes.filter(|(cause, _)| cause.share >= LEAST_SHARE).collect();
-    // A changed caller does not prove that nothing else had an effect, but is seen to lead there.
-    let rank = |near: &Nearness| *near != Nearness::Calls;
-    causes.sort_by(|(a, near), (b, nearer)| {
-        rank(near).cmp(&rank(nearer)).then(b.share.total_cmp(&a.share)).then(near.cmp(nearer))
-    });
-    explanation.causes = causes.into_iter().map(|(cause, _)| cause).collect();
+    causes.filter(|(cause, _)| cause.share >= LEAST_SHARE).collect()
 }
 
 /// The part of an unchanged function.
@@ -456,7 +478,7 @@ mod tests {
     use crate::attribute::{attribute, differences};
     use crate::merge::Merged;
     use perfunit_measure::{Recorded, RecordedNode};
-    use perfunit_model::{Engine, ExplanationNote, Strategy, TargetId, TargetKind, TestId};
+    use perfunit_model::{Engine, ExplanationNote, MainCause, Strategy, TargetId, TargetKind, TestId};
     use perfunit_select::source::LockedChange;
     use std::collections::BTreeMap;
 
@@ -578,6 +600,21 @@ mod tests {
         let facts = facts_of(vec![dependency("memchr", &["app", "codec"]), code("app/src/lib.rs", "run")]);
         // The test calls `run`, not the other way.
         check(&explain_sample(SLOWER, "run", &facts), &[("changed run", 0.9), ("memchr", 1.0)]);
+    }
+
+    #[test]
+    fn a_changed_function_that_calls_none_of_them_is_behind_it_if_nothing_else_is() {
+        // `run` is slower by 60 ns and calls `parse`, which changed.
+        let slower = [[10.0, 10.0], [5.0, 65.0], [10.0, 10.0], [10.0, 10.0]];
+        let found = explain_sample(slower, "text::parse", &facts_of(vec![code("app/src/lib.rs", "parse")]));
+        check(&found, &[("changed parse", 1.0)]);
+        let is_parse = |cause: &MainCause<'_>| matches!(cause, MainCause::Item(change) if change.item == "parse");
+        assert!(found.main_cause().as_ref().is_some_and(is_parse), "{:?}", found.main_cause());
+        let facts = facts_of(vec![code("app/src/lib.rs", "parse"), code("app/src/lib.rs", "LIMIT")]);
+        let both = explain_sample(slower, "text::parse", &facts);
+        check(&both, &[("changed LIMIT", 1.0), ("changed parse", 1.0)]);
+        // Either can be meant.
+        assert!(matches!(both.main_cause(), Some(MainCause::Function { is_changed: false, .. })));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub enum MainCause<'a> {
     },
     /// A cause outside the workspace's code, which an explanation names.
     Outer(&'a Changed),
-    /// The only item in which the versions differ.
+    /// The only item in which the versions differ, or the only one that can give an unchanged function more work.
     Item(&'a CodeChange),
     /// The only changed machine code that the test can reach, without its generic arguments.
     Code(String),
@@ -51,8 +51,14 @@ impl Explanation {
         let function = &self.functions[responsible.function];
         // A function without a place is outside of the workspace, where only packages are known to have changed.
         let is_outer = |cause: &&Cause| cause.share >= MOST && !matches!(cause.changed, Changed::Code(_));
-        match self.causes.iter().find(is_outer) {
-            Some(cause) if function.place().is_none() => Some(MainCause::Outer(&cause.changed)),
+        match (self.causes.iter().find(is_outer), &self.causes[..]) {
+            (Some(cause), _) if function.place().is_none() => Some(MainCause::Outer(&cause.changed)),
+            // The only change that can give an unchanged function more work.
+            (_, [Cause { changed: Changed::Code(change), share }])
+                if responsible.changed.is_none() && *share >= MOST =>
+            {
+                Some(MainCause::Item(change))
+            }
             _ => Some(MainCause::Function { function, is_changed: responsible.changed.is_some() }),
         }
     }

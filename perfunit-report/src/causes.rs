@@ -201,7 +201,10 @@ pub fn cause_name(cause: &MainCause<'_>, glyphs: Glyphs) -> Option<String> {
     match cause {
         MainCause::Function { function, .. } => Some(place(function)),
         MainCause::Outer(changed) => Some(change_name(changed, glyphs)),
-        MainCause::Item(_) | MainCause::Code(_) | MainCause::Unknown => None,
+        MainCause::Item(change) => {
+            Some(format::one_line(&format!("{} ({}:{})", change.item, change.path, change.line)))
+        }
+        MainCause::Code(_) | MainCause::Unknown => None,
     }
 }
 

@@ -184,7 +184,9 @@ impl Coverage<'_> {
     fn leads(&self, item: &ChangedItem, named: &Named) -> Leads {
         let text = &named.item.code.text;
         let is_declared_only = !text.trim_end().ends_with('}');
-        if is_declared_only || self.is_called_from_elsewhere(named) {
+        let position = self.selected.graph.nearest_package(&item.path);
+        let is_of_build = position.is_some_and(|position| self.selected.graph.is_used_by_build_scripts(position));
+        if is_declared_only || is_of_build || self.is_called_from_elsewhere(named) {
             return Leads::Unknown;
         }
         if self.is_aside(item) {

@@ -3,7 +3,7 @@
 use super::manifest::Benched;
 use super::workspace::{Dependency, OwnPackage, Package, Target, Workspace, relative};
 use super::{Cargo, manifest, user_folder};
-use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand};
+use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::guesses::NO_MANIFEST;
 use perfunit_model::{TargetId, TargetKind};
@@ -197,10 +197,7 @@ fn add_packages(
             let path = dependency.path.as_ref().map(|path| path.as_std_path().to_owned());
             let is_here = path.as_ref().is_some_and(|path| relative(git_root, path).is_some());
             let list = if is_here { &mut dependencies } else { &mut elsewhere };
-            list.push(Dependency {
-                package: dependency.name.clone(),
-                dev: dependency.kind == DependencyKind::Development,
-            });
+            list.push(Dependency { package: dependency.name.clone(), kind: dependency.kind });
             beyond.extend(path);
         }
         let benched = Benched::of(&folder);

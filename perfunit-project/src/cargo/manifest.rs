@@ -2,6 +2,7 @@
 //! replaced packages.
 
 use super::workspace::{Dependency, Package, Target, Workspace, relative};
+use cargo_metadata::DependencyKind;
 use perfunit_model::{TargetId, TargetKind};
 use perfunit_system::fs;
 use std::collections::BTreeSet;
@@ -74,9 +75,10 @@ pub(super) fn connect(workspace: &mut Workspace, dirs: &BTreeSet<String>) {
         if package.elsewhere.is_empty() {
             continue;
         }
-        let dev = package.elsewhere.iter().all(|dependency| dependency.dev);
+        let is_dev = package.elsewhere.iter().all(Dependency::is_dev);
+        let kind = if is_dev { DependencyKind::Development } else { DependencyKind::Normal };
         for (_, name) in patched.iter().filter(|(dir, _)| *dir != package.dir) {
-            let dependency = Dependency { package: name.clone(), dev };
+            let dependency = Dependency { package: name.clone(), kind };
             if !package.dependencies.contains(&dependency) {
                 package.dependencies.push(dependency);
             }
@@ -111,7 +113,7 @@ pub(super) fn read(git_root: &Path, root: &Path, folder: &Path) -> Option<(Packa
         let (at, dependency) = if is_shared { (root, common().unwrap_or(dependency)) } else { (folder, dependency) };
         let package = dependency.get("package").and_then(Value::as_str).unwrap_or(key).to_owned();
         let path = folder_of(at, dependency);
-        let to = Dependency { package, dev: false };
+        let to = Dependency { package, kind: DependencyKind::Normal };
         match &path {
             Some(path) if relative(git_root, path).is_some() => found.dependencies.push(to),
             _ => found.elsewhere.push(to),
@@ -221,8 +223,8 @@ mod tests {
         assert_eq!(of_version(Path::new("/r"), "w", &read), expected.map(PathBuf::from).into());
     }
 
-    fn package(name: &str, elsewhere: &[bool]) -> Package {
-        let dependency = |dev: &bool| Dependency { package: "serde".into(), dev: *dev };
+    fn package(name: &str, elsewhere: &[DependencyKind]) -> Package {
+        let dependency = |kind: &DependencyKind| Dependency { package: "serde".into(), kind: *kind };
         Package {
             name: name.into(),
             version: String::new(),
@@ -239,18 +241,19 @@ mod tests {
 
     #[test]
     fn who_needs_packages_from_elsewhere_can_use_a_patched_one() {
+        use DependencyKind::{Development, Normal};
         let packages = vec![
-            package("tests-only", &[true]),
-            package("both", &[true, false]),
+            package("tests-only", &[Development]),
+            package("both", &[Development, Normal]),
             package("alone", &[]),
-            package("patched", &[false]),
+            package("patched", &[Normal]),
         ];
         let mut workspace = Workspace { packages, ..Workspace::default() };
         connect(&mut workspace, &BTreeSet::from(["patched".to_owned()]));
         connect(&mut workspace, &BTreeSet::from(["patched".to_owned()]));
-        let on_patched = |dev| vec![Dependency { package: "patched".into(), dev }];
+        let on_patched = |kind| vec![Dependency { package: "patched".into(), kind }];
         let found: Vec<_> = workspace.packages.into_iter().map(|package| package.dependencies).collect();
-        assert_eq!(found, [on_patched(true), on_patched(false), vec![], vec![]]);
+        assert_eq!(found, [on_patched(Development), on_patched(Normal), vec![], vec![]]);
     }
 
     #[test]

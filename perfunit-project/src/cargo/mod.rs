@@ -12,6 +12,7 @@ pub mod rustup;
 pub mod toolchains;
 mod workspace;
 
+pub use cargo_metadata::DependencyKind;
 pub use command::{Cargo, make_absolute, user_folder};
 pub use context::Context;
 pub use load::{

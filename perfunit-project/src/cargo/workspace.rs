@@ -1,6 +1,7 @@
 //! Packages and targets of a version.
 
 use crate::git::path::within;
+use cargo_metadata::DependencyKind;
 use perfunit_model::{TargetId, TargetKind};
 use perfunit_system::fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,8 +107,14 @@ pub struct Package {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dependency {
     pub package: String,
-    /// True if only tests, examples and benchmarks have this dependency.
-    pub dev: bool,
+    pub kind: DependencyKind,
+}
+
+impl Dependency {
+    /// Returns whether only tests, examples and benchmarks have this dependency.
+    pub fn is_dev(&self) -> bool {
+        self.kind == DependencyKind::Development
+    }
 }
 
 /// A target that can hold tests.

@@ -2,7 +2,7 @@
 
 use crate::source::FileInTarget;
 use perfunit_model::{TargetId, TargetKind};
-use perfunit_project::cargo::Dependency;
+use perfunit_project::cargo::{Dependency, DependencyKind};
 use perfunit_project::git::path::{is_below, parent, within};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -100,6 +100,13 @@ impl Graph {
         }
     }
 
+    /// Returns whether build scripts may run code of the package at this index.
+    pub fn is_used_by_build_scripts(&self, position: usize) -> bool {
+        let users = self.dependents(position);
+        let mut dependencies = self.packages.iter().flat_map(|package| &package.dependencies);
+        dependencies.any(|known| known.kind == DependencyKind::Build && users.contains(&known.package))
+    }
+
     /// Checks for the folders of a package with code that uses the library: tests, benchmarks, examples.
     pub fn is_beside_the_library(&self, path: &str) -> bool {
         let inside = self.nearest_package(path).and_then(|position| within(path, &self.packages[position].dir));
@@ -148,13 +155,17 @@ mod tests {
             name: name.to_owned(),
             dependencies: dependencies
                 .iter()
-                .map(|name| Dependency { package: (*name).to_owned(), dev: false })
+                .map(|name| Dependency { package: (*name).to_owned(), kind: DependencyKind::Normal })
                 .collect(),
             ..PackageNode::default()
         };
         let packages = vec![package("a", &["b"]), package("b", &["c"]), package("c", &[]), package("d", &[])];
         let graph = Graph { packages, ..Graph::default() };
         let of = |position| graph.dependents(position).into_iter().collect::<Vec<_>>();
+        assert!(!graph.is_used_by_build_scripts(2));
+        let mut built = graph.clone();
+        built.packages[0].dependencies[0].kind = DependencyKind::Build;
+        assert_eq!([0, 1, 2, 3].map(|position| built.is_used_by_build_scripts(position)), [false, true, true, false]);
         assert_eq!(
             (of(2), of(1), of(3)),
             (vec!["a".into(), "b".into(), "c".into()], vec!["a".into(), "b".into()], vec!["d".into()])

@@ -366,7 +366,8 @@ impl<'a> Sources<'a> {
     }
 
     fn dependencies(&self, package: usize, dev: bool) -> Vec<usize> {
-        let dependencies = self.graph.packages[package].dependencies.iter().filter(|dependency| dependency.dev == dev);
+        let dependencies =
+            self.graph.packages[package].dependencies.iter().filter(|dependency| dependency.is_dev() == dev);
         dependencies.filter_map(|dependency| self.named.get(dependency.package.as_str())).flatten().copied().collect()
     }
 

@@ -1,7 +1,7 @@
 use super::super::graph::TargetNode;
 use super::*;
 use crate::source::{FileChange, FileInTarget, diff};
-use perfunit_project::cargo::Dependency;
+use perfunit_project::cargo::{Dependency, DependencyKind};
 
 /// Builds a target; a file with a trailing `?` is test-only.
 fn target(package: &str, kind: TargetKind, name: &str, files: &[&str]) -> TargetNode {
@@ -18,7 +18,8 @@ fn target(package: &str, kind: TargetKind, name: &str, files: &[&str]) -> Target
 }
 
 fn package(name: &str, dependencies: &[(&str, bool)], targets: Vec<TargetNode>) -> PackageNode {
-    let dependency = |(package, dev): &(&str, bool)| Dependency { package: (*package).to_owned(), dev: *dev };
+    let kind = |dev| if dev { DependencyKind::Development } else { DependencyKind::Normal };
+    let dependency = |(package, dev): &(&str, bool)| Dependency { package: (*package).to_owned(), kind: kind(*dev) };
     PackageNode {
         name: name.to_owned(),
         dir: name.to_owned(),

@@ -191,7 +191,8 @@ pub fn adopt_positionals(options: &Options, terminal: Terminal) -> Result<Option
         return Err(Error::usage(format!("no tests match `{version}`, which is a revision"))
             .hint("use `BASE..HEAD` to compare two versions, or `-E 'test(NAME)'` to select tests that are named like a revision"));
     }
-    if let Some(word) = typed.filter(|word| is_test(word)) {
+    // Tests that macros define are not found here, but no version has the name of a path.
+    if let Some(word) = typed.filter(|word| is_test(word) || word.contains("::")) {
         let which = if options.filter.exact { "tests with this name" } else { "tests that match it" };
         terminal.status("Filter", &format!("`{word}` is not a revision; comparing only {which}"));
         if let Request::Against { base, .. } = &mut options.request {

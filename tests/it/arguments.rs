@@ -41,6 +41,8 @@ fn a_positional_argument_may_be_a_revision_or_a_part_of_a_test_name() {
     assert_eq!(selected(&run), ["others::mixes_too"]);
     assert_eq!(selected(&list(&["others::", "tests::"]).expect(0)), ["others::mixes_too", "tests::mixes"]);
     assert_eq!(selected(&list(&["tests::mixes", "--exact"]).expect(0)), ["tests::mixes"]);
+    // Tests that macros define are known only after a build.
+    says(&list(&["made::by_a_macro"]).expect(0), &["Filter `made::by_a_macro` is not a revision"]);
 
     // A word that is neither, or that may be a branch missing in this clone, is not a filter.
     says(&list(&["no_such"]).expect(102), &["unknown revision `no_such`", "`-E 'test(no_such)'`"]);

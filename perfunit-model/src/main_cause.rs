@@ -53,14 +53,19 @@ impl Explanation {
         let is_outer = |cause: &&Cause| cause.share >= MOST && !matches!(cause.changed, Changed::Code(_));
         match (self.causes.iter().find(is_outer), &self.causes[..]) {
             (Some(cause), _) if function.place().is_none() => Some(MainCause::Outer(&cause.changed)),
-            // The only change that can give an unchanged function more work.
+            // The only change that can give unchanged functions more work, the first one included.
             (_, [Cause { changed: Changed::Code(change), share }])
-                if responsible.changed.is_none() && *share >= MOST =>
+                if self.is_all_unchanged() && *share >= responsible.share =>
             {
                 Some(MainCause::Item(change))
             }
             _ => Some(MainCause::Function { function, is_changed: responsible.changed.is_some() }),
         }
+    }
+
+    /// Returns whether no responsible function has changed source.
+    fn is_all_unchanged(&self) -> bool {
+        self.responsible.iter().all(|responsible| responsible.changed.is_none())
     }
 }
 

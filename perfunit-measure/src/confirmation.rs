@@ -58,10 +58,24 @@ impl Screened {
 
     /// Returns whether the test needs fresh pairs, given what is known of its places.
     pub fn needs_confirmation(&self, places: Option<Placed>) -> bool {
-        let Evidence { criteria, screening, .. } = &self.evidence;
-        let rests = self.left_open || rests_on_places(screening);
-        let is_flagged = self.first_call.is_some() || is_flagged(screening, &criteria.gates);
-        self.way.is_some() && (is_flagged || rests && places != Some(Placed::Matched) || is_small(screening))
+        let by_places = || self.rests_on_places() && places != Some(Placed::Matched);
+        self.way.is_some() && (self.is_flagged() || self.first_call.is_some() || by_places() || self.is_small())
+    }
+
+    fn is_flagged(&self) -> bool {
+        is_flagged(&self.evidence.screening, &self.evidence.criteria.gates)
+    }
+
+    /// Returns whether only drawn layouts can decide, or other ones may lead to another verdict.
+    fn rests_on_places(&self) -> bool {
+        self.left_open || rests_on_places(&self.evidence.screening)
+    }
+
+    /// Returns whether instructions can support a change that is too small for time alone. They support none of a test that
+    /// starts processes.
+    fn is_small(&self) -> bool {
+        let may_be = |way: &Settled| way.matched && !way.starts_processes;
+        self.way.as_ref().is_some_and(may_be) && is_small(&self.evidence.screening)
     }
 }
 
@@ -157,8 +171,8 @@ impl Confirmer<'_, '_> {
         let share = self.share(screened);
         let mut open = Vec::new();
         for (index, (subject, screened)) in subjects.iter().zip(&mut *screened).enumerate() {
-            let Evidence { criteria, screening, .. } = &screened.evidence;
-            let (Some(settled), Ok(figures)) = (&screened.way, &screening.result) else { continue };
+            let (Some(settled), Ok(figures)) = (&screened.way, &screened.evidence.screening.result) else { continue };
+            let is_flagged = screened.is_flagged();
             let config = self.config.on(subject.terms).plus(screened.granted);
             let mut ask = |calls, settled: &Settled, figures: &Figures| {
                 let is_exchanged = settled.may_start_programs() && self.bench.exchanges_programs();
@@ -167,7 +181,7 @@ impl Confirmer<'_, '_> {
                     subject: index,
                     calls,
                     settled: settled.clone(),
-                    is_flagged: calls == Calls::First || is_flagged(screening, &criteria.gates),
+                    is_flagged: calls == Calls::First || is_flagged,
                     pairs_per_layout,
                     cost: pairs_per_layout.sum(decide::FIRST_LOOK) as f64 * figures.seconds_per_pair,
                     measurement: None,
@@ -176,14 +190,12 @@ impl Confirmer<'_, '_> {
                     config: if calls == Calls::First { first_calls::judging_config(&config) } else { config.clone() },
                 });
             };
-            let is_flagged = is_flagged(screening, &criteria.gates);
-            let rests = screened.left_open || rests_on_places(screening);
+            let rests = screened.rests_on_places();
             let places = if is_flagged || rests { self.layouts.places(self.sides, subject)? } else { Placed::Matched };
             let known = if is_flagged || rests { Some(places) } else { self.layouts.known_places(subject) };
             if is_flagged || places != Placed::Matched {
                 ask(Calls::Repeated(Question::Pairs(places)), settled, figures);
-            } else if settled.matched && !settled.starts_processes && is_small(screening) {
-                // No instructions could support a small change of a test that starts processes.
+            } else if screened.is_small() {
                 let settled = Settled { least_ns: LEAST_NS_BY_INSTRUCTIONS, ..settled.clone() };
                 ask(Calls::Repeated(Question::Small), &settled, figures);
             }

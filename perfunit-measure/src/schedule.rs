@@ -93,7 +93,7 @@ pub fn measure_all(
     // The number of verdicts that pairs gave or could have given.
     let mut done = 0;
     while !waiting.is_empty() {
-        let Batch { places, subjects, screened, put_off } = screening.batch(waiting)?;
+        let Batch { places, subjects, screened, put_off, .. } = screening.batch(waiting)?;
         // Tests without a verdict count too: they may be measured again, in another round or pairing.
         done += subjects.iter().map(|subject| verdicts(subject)).sum::<usize>();
         let open = screening.open.iter().map(|open| open.subject);
@@ -154,6 +154,10 @@ struct Batch<'a> {
     places: Vec<usize>,
     subjects: Vec<&'a Subject<'a>>,
     screened: Vec<Screened>,
+    /// Seconds that the screening of these tests took.
+    seconds: f64,
+    /// Seconds that the screening of those took that need confirmation, as far as their places are known.
+    seconds_to_confirm: f64,
     /// Tests that pairs can hardly measure.
     put_off: Vec<Waiting<'a>>,
 }
@@ -224,13 +228,8 @@ impl<'a> Screening<'a> {
     /// and one more, have the time for it.
     fn start_of_confirming(&self, batch: &Batch<'_>) -> Option<Instant> {
         let deadline = self.config.deadline?;
-        let screened = || batch.subjects.iter().zip(&batch.screened);
-        let needs = |(subject, screened): &(&&Subject<'_>, &Screened)| {
-            screened.needs_confirmation(self.layouts.known_places(subject))
-        };
-        let spent = |(_, screened): (&&Subject<'_>, &Screened)| screened.evidence.spent.seconds;
-        let mean = screened().map(spent).sum::<f64>() / batch.screened.len().max(1) as f64;
-        let needed = CONFIRMING * (screened().filter(needs).map(spent).sum::<f64>() + mean);
+        let mean = batch.seconds / batch.screened.len().max(1) as f64;
+        let needed = CONFIRMING * (batch.seconds_to_confirm + mean);
         let most = self.left_to_narrow.mul_f64(1.0 - PART_OF_SCREENING);
         Some(before(deadline, most.min(Duration::from_secs_f64(needed))))
     }
@@ -379,6 +378,10 @@ impl<'a> Screening<'a> {
         tracing::info!(test = %subject.test, verdict = ?of_time, "test measured");
         if screened.way.is_none() {
             (self.observer.ended)(&subject.test, &verdict(&screened.evidence));
+        }
+        batch.seconds += spent.as_secs_f64();
+        if screened.needs_confirmation(self.layouts.known_places(subject)) {
+            batch.seconds_to_confirm += spent.as_secs_f64();
         }
         batch.places.push(place);
         batch.subjects.push(subject);

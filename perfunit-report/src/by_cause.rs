@@ -3,7 +3,7 @@
 use super::causes;
 use super::figures::{self, Words};
 use perfunit_model::format::{self, Glyphs, count};
-use perfunit_model::{CodeChange, MainCause, Metric, Outcome, Run, Verdict};
+use perfunit_model::{MainCause, Metric, Outcome, Run, Verdict};
 
 /// Tests of one verdict with the same cause, the largest change first.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Group<'_> {
                 format!("{}, {source}", causes::place(function))
             }
             MainCause::Outer(changed) => causes::change_name(changed, Glyphs::Unicode),
-            MainCause::Item(CodeChange { change, item, path, line }) => format!("{item} ({path}:{line}), {change}"),
+            MainCause::Item(change) => format!("{}, {}", causes::item_with_place(change), change.change),
             MainCause::Code(name) => format!("{name} (changed machine code)"),
             MainCause::Unknown => "not explained".to_owned(),
         }
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
     use perfunit_model::samples::{explanation, measured, outcome, run};
     use perfunit_model::{
-        ChangeKind, ChangedFunction, Difference, Engine, Explanation, Note, Responsibility, ResponsibleFunction, Sides,
-        Why,
+        ChangeKind, ChangedFunction, CodeChange, Difference, Engine, Explanation, Note, Responsibility,
+        ResponsibleFunction, Sides, Why,
     };
 
     fn slower(name: &str, change: f64, reaches: &[&str]) -> Outcome {

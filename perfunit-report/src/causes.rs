@@ -201,11 +201,14 @@ pub fn cause_name(cause: &MainCause<'_>, glyphs: Glyphs) -> Option<String> {
     match cause {
         MainCause::Function { function, .. } => Some(place(function)),
         MainCause::Outer(changed) => Some(change_name(changed, glyphs)),
-        MainCause::Item(change) => {
-            Some(format::one_line(&format!("{} ({}:{})", change.item, change.path, change.line)))
-        }
+        MainCause::Item(change) => Some(item_with_place(change)),
         MainCause::Code(_) | MainCause::Unknown => None,
     }
+}
+
+/// Returns `Lexer::word (src/lexer.rs:12)`.
+pub fn item_with_place(CodeChange { item, path, line, .. }: &CodeChange) -> String {
+    format::one_line(&format!("{item} ({path}:{line})"))
 }
 
 /// Names the changed thing with the arrow that the terminal can show.

@@ -106,6 +106,7 @@ pub fn find_coverage_gaps(selected: &TargetSelection, names: &Names<'_>, found: 
         idle: idle.map(|outcome| &outcome.test).collect(),
         starts_binaries: codes(found).any(|(_, code)| code.may_start_binaries()),
     };
+    let used_by_build_scripts = selected.graph.used_by_build_scripts();
     let is_overlaid = found.iter().any(|candidates| candidates.names_of_head.is_some());
     let mut by_new_code = BTreeSet::new();
     let (mut uncovered, mut not_compiled, mut led_to) = (BTreeSet::new(), BTreeMap::new(), Vec::new());
@@ -119,7 +120,9 @@ pub fn find_coverage_gaps(selected: &TargetSelection, names: &Names<'_>, found: 
         if is_left_out(None) {
             let by = LeftOutBy::ALL.into_iter().filter(|fact| !is_left_out(Some(*fact)));
             not_compiled.insert(function, by.collect::<BTreeSet<_>>());
-        } else if !coverage.may_be_in_doc_test(&function.package) {
+        } else if !coverage.may_be_in_doc_test(&function.package)
+            && !used_by_build_scripts.contains(function.package.as_str())
+        {
             match coverage.leads(item, in_head) {
                 Leads::Nowhere(because) => {
                     let may_be_new = is_overlaid && item.change == ChangeKind::Changed;
@@ -184,9 +187,7 @@ impl Coverage<'_> {
     fn leads(&self, item: &ChangedItem, named: &Named) -> Leads {
         let text = &named.item.code.text;
         let is_declared_only = !text.trim_end().ends_with('}');
-        let position = self.selected.graph.nearest_package(&item.path);
-        let is_of_build = position.is_some_and(|position| self.selected.graph.is_used_by_build_scripts(position));
-        if is_declared_only || is_of_build || self.is_called_from_elsewhere(named) {
+        if is_declared_only || self.is_called_from_elsewhere(named) {
             return Leads::Unknown;
         }
         if self.is_aside(item) {

@@ -100,11 +100,19 @@ impl Graph {
         }
     }
 
-    /// Returns whether build scripts may run code of the package at this index.
-    pub fn is_used_by_build_scripts(&self, position: usize) -> bool {
-        let users = self.dependents(position);
-        let mut dependencies = self.packages.iter().flat_map(|package| &package.dependencies);
-        dependencies.any(|known| known.kind == DependencyKind::Build && users.contains(&known.package))
+    /// Returns the packages with code that build scripts may run: their dependencies, direct and indirect.
+    pub fn used_by_build_scripts(&self) -> BTreeSet<&str> {
+        let all = self.packages.iter().flat_map(|package| &package.dependencies);
+        let direct = all.filter(|known| known.kind == DependencyKind::Build);
+        let mut queue: Vec<&str> = direct.map(|known| known.package.as_str()).collect();
+        let mut found = BTreeSet::new();
+        while let Some(name) = queue.pop() {
+            if found.insert(name) {
+                let named = self.packages.iter().filter(|package| package.name == name);
+                queue.extend(named.flat_map(|package| &package.dependencies).map(|known| known.package.as_str()));
+            }
+        }
+        found
     }
 
     /// Checks for the folders of a package with code that uses the library: tests, benchmarks, examples.
@@ -162,10 +170,10 @@ mod tests {
         let packages = vec![package("a", &["b"]), package("b", &["c"]), package("c", &[]), package("d", &[])];
         let graph = Graph { packages, ..Graph::default() };
         let of = |position| graph.dependents(position).into_iter().collect::<Vec<_>>();
-        assert!(!graph.is_used_by_build_scripts(2));
+        assert_eq!(graph.used_by_build_scripts(), BTreeSet::new());
         let mut built = graph.clone();
         built.packages[0].dependencies[0].kind = DependencyKind::Build;
-        assert_eq!([0, 1, 2, 3].map(|position| built.is_used_by_build_scripts(position)), [false, true, true, false]);
+        assert_eq!(built.used_by_build_scripts(), BTreeSet::from(["b", "c"]));
         assert_eq!(
             (of(2), of(1), of(3)),
             (vec!["a".into(), "b".into(), "c".into()], vec!["a".into(), "b".into()], vec!["d".into()])

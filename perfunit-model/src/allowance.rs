@@ -38,13 +38,14 @@ pub enum Coverage {
 }
 
 /// Returns whether an acceptance is about a test: it names the test, or the function that is the main cause of the test's
-/// change.
+/// change, in the run or by the test's own explanation.
 fn is_about(acceptance: &Acceptance, outcome: &Outcome, causes: &MainCauses<'_>) -> bool {
     let test = &outcome.test;
     acceptance.name == ALL_TESTS
         || is_end_of_path(&acceptance.name, &test.name)
         || acceptance.name == test.to_string()
         || causes.of(outcome).is_named(&acceptance.name)
+        || outcome.explained_cause().is_some_and(|cause| cause.is_named(&acceptance.name))
 }
 
 impl Run {
@@ -294,6 +295,12 @@ mod tests {
         assert_eq!(run.accepted_tests().count(), 0);
         let (item, path) = ("Parser::line".to_owned(), "src/parser.rs".to_owned());
         run.selection.only_change = Some(CodeChange { change: ChangeKind::Changed, item, path, line: 9 });
+        assert_eq!(run.accepted_tests().count(), 1);
+        // An explanation may name an unchanged function that the only change gives more work.
+        run.outcomes = vec![explained_outcome("tests::a")];
+        assert!(run.main_causes(Verdict::Slower).of(&run.outcomes[0]).is_named("Parser::line"));
+        assert_eq!(run.accepted_tests().count(), 1);
+        run.acceptances = vec![accept("lexer::word <= 5% because x")];
         assert_eq!(run.accepted_tests().count(), 1);
     }
 

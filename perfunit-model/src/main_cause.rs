@@ -3,7 +3,8 @@
 //! Only a few tests are explained. A test without an explanation has the cause of an explained one if execution can begin
 //! to differ at exactly the same functions. If execution can begin to differ at one function only (possibly in several
 //! instances), that function is the cause, unless it belongs to the tests themselves. If the versions differ in one item
-//! only, that item is the cause, also where it was inlined into the tests.
+//! only, that item is the cause, also where it was inlined into the tests, and where the explanation names an unchanged
+//! function.
 
 use super::explanation::MOST;
 use super::explanation::is_end_of_path;
@@ -69,6 +70,13 @@ impl Explanation {
     }
 }
 
+impl Outcome {
+    /// Returns the main cause that the test's own explanation names.
+    pub fn explained_cause(&self) -> Option<MainCause<'_>> {
+        self.explanation.as_ref().and_then(Explanation::main_cause)
+    }
+}
+
 impl Run {
     /// Returns what explanations say of the tests with this verdict, to find the causes of all of them.
     pub fn main_causes(&self, verdict: Verdict) -> MainCauses<'_> {
@@ -76,7 +84,7 @@ impl Run {
             .outcomes
             .iter()
             .filter(|outcome| outcome.verdict == verdict)
-            .filter_map(|outcome| Some((outcome.why.as_ref()?, outcome.explanation.as_ref()?.main_cause()?)));
+            .filter_map(|outcome| Some((outcome.why.as_ref()?, outcome.explained_cause()?)));
         MainCauses { run: self, known: known.collect(), project: OnceCell::new() }
     }
 }
@@ -99,10 +107,14 @@ impl<'a> MainCauses<'a> {
         // Instructions say nothing about a program that waits.
         let is_silent = |explanation: &Explanation| explanation.engine == Engine::Callgrind;
         let is_open = outcome.why.is_some() && outcome.explanation.as_ref().is_none_or(is_silent);
-        let item = self.run.selection.only_change.as_ref().filter(|_| is_open);
-        let explained = outcome.explanation.as_ref().and_then(Explanation::main_cause);
-        let by_change = || item.map(|item| by_item(item, &self.known));
-        explained.or_else(by_change).unwrap_or_else(|| self.by_code(outcome))
+        let only_change = self.run.selection.only_change.as_ref();
+        match (outcome.explained_cause(), only_change) {
+            // Nothing else can have given an unchanged function more work.
+            (Some(MainCause::Function { is_changed: false, .. }), Some(item)) => by_item(item, &self.known),
+            (Some(explained), _) => explained,
+            (None, Some(item)) if is_open => by_item(item, &self.known),
+            (None, _) => self.by_code(outcome),
+        }
     }
 
     /// Returns the cause of a test without an explanation, based on the explanations of other tests.

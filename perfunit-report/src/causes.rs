@@ -2,8 +2,8 @@
 
 use perfunit_model::format::{self, Glyphs, some};
 use perfunit_model::{
-    CallNode, Cause, Changed, CodeChange, Difference, Engine, Explanation, Function, MainCause, Outcome,
-    Responsibility, ResponsibleFunction, Sides,
+    CallNode, Cause, Changed, CodeChange, Difference, Engine, Explanation, Function, MainCause,
+    Responsibility, ResponsibleFunction, Run, Sides, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -31,11 +31,14 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
 }
 
 /// Returns the main cause of each explained test, the cause of most tests first.
-pub fn responsible(outcomes: &[Outcome], glyphs: Glyphs) -> Option<String> {
+pub fn responsible(run: &Run, glyphs: Glyphs) -> Option<String> {
     let mut tests: BTreeMap<String, usize> = BTreeMap::new();
-    let causes = outcomes.iter().filter_map(|outcome| outcome.explanation.as_ref()?.main_cause());
-    for name in causes.filter_map(|cause| cause_name(&cause, glyphs)) {
-        *tests.entry(name).or_default() += 1;
+    for verdict in Verdict::ALL {
+        let causes = run.main_causes(verdict);
+        let explained = run.outcomes.iter().filter(|outcome| outcome.verdict == verdict && outcome.explained_cause().is_some());
+        for name in explained.filter_map(|outcome| cause_name(&causes.of(outcome), glyphs)) {
+            *tests.entry(name).or_default() += 1;
+        }
     }
     let mut ranked: Vec<(String, usize)> = tests.into_iter().collect();
     ranked.sort_by_key(|(_, tests)| std::cmp::Reverse(*tests));

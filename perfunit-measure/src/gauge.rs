@@ -34,6 +34,22 @@ pub enum Gauge {
     ProgramGraphs,
 }
 
+/// The calls of a process that counts, after the first one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallPlan {
+    /// Number of calls before the readings, for work that a test does once or twice.
+    pub settling: u32,
+    /// Number of calls that are read; 0 to read the first call.
+    pub later: u64,
+}
+
+impl CallPlan {
+    /// Returns the number of all calls, with the first one.
+    pub fn all(self) -> u64 {
+        if self.later == 0 { 1 } else { 1 + u64::from(self.settling) + self.later }
+    }
+}
+
 impl Gauge {
     /// Returns whether the process runs in valgrind.
     pub fn is_callgrind(self) -> bool {
@@ -56,14 +72,14 @@ impl Gauge {
         matches!(self, Gauge::Heap | Gauge::Callgrind | Gauge::CallGraph)
     }
 
-    /// Returns the number of calls between the first call and the readings of later calls, for work that a test does once
-    /// or twice. There are none where a call takes long: system calls hardly depend on such work, and with programs in
-    /// callgrind the first later call is not read.
-    pub fn settling_calls(self) -> u32 {
-        match self {
+    /// Returns the calls of a process that reads this many later ones. None of them settle where a call takes long: system
+    /// calls hardly depend on such work, and with programs in callgrind the first later call is not read.
+    pub fn calls(self, later: u64) -> CallPlan {
+        let settling = match self {
             Gauge::SystemCalls | Gauge::ProgramInstructions | Gauge::ProgramGraphs => 0,
             _ => 2,
-        }
+        };
+        CallPlan { settling, later }
     }
 
     /// Returns whether the gauge sees the test's own process only: the kernel's counters and the tracer include the processes

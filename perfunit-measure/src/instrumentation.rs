@@ -3,7 +3,7 @@
 
 use super::bench::{Bench, Config};
 use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
-use super::gauge::{CallFiles, Gauge};
+use super::gauge::{CallFiles, CallPlan, Gauge};
 use super::lockstep::{PairEnd, Task};
 use super::measured_process::Pads;
 use super::meter::total;
@@ -81,13 +81,13 @@ impl Drop for ProbedPairs<'_> {
 const CALLS: u64 = 4;
 /// Returns the number of all calls of a process.
 pub fn calls_per_process(gauge: Gauge) -> u64 {
-    1 + u64::from(gauge.settling_calls()) + later_calls(gauge)
+    calls(gauge).all()
 }
 
-/// Returns the number of later calls that callgrind reads: one more where started processes are followed, because the
-/// end of the first later call separates the processes that the calls before it started.
-fn later_calls(gauge: Gauge) -> u64 {
-    if gauge == Gauge::ProgramGraphs { CALLS + 1 } else { CALLS }
+/// Returns the calls of a process in callgrind: one more is read where started processes are followed, because the end of the
+/// first later call separates the processes that the calls before it started.
+fn calls(gauge: Gauge) -> CallPlan {
+    gauge.calls(if gauge == Gauge::ProgramGraphs { CALLS + 1 } else { CALLS })
 }
 /// The least relative difference of one version's calls at which other random numbers may show more.
 const EQUAL: f64 = 0.001;
@@ -148,7 +148,7 @@ fn together(trial: &Trial<'_>, gauge: Gauge, pads: Pads) -> Tried<Option<Sides<V
     if trial.bench.all_cores() < 2 {
         return Ok(None);
     }
-    let end = run(trial, Task::MeterBoth(gauge, later_calls(gauge)), pads)?;
+    let end = run(trial, Task::MeterBoth(gauge, calls(gauge)), pads)?;
     if !end.complete() {
         return Ok(None);
     }
@@ -157,7 +157,7 @@ fn together(trial: &Trial<'_>, gauge: Gauge, pads: Pads) -> Tried<Option<Sides<V
 }
 
 fn one(trial: &Trial<'_>, side: Side, gauge: Gauge, pads: Pads) -> Tried<Vec<CallProfiles>, Unsteady> {
-    let end = run(trial, Task::Meter(side, gauge, later_calls(gauge)), pads)?;
+    let end = run(trial, Task::Meter(side, gauge, calls(gauge)), pads)?;
     let end = end.sides.get(side);
     if end.state != state::DONE {
         return Err(Stop::Because(Unsteady::FailsInCallgrind { how: end.failure() }));
@@ -182,7 +182,7 @@ fn run(trial: &Trial<'_>, task: Task, pads: Pads) -> Tried<PairEnd, Unsteady> {
 
 /// Reads callgrind's output for the later calls of a side.
 fn parts(bench: &Bench, side: Side, gauge: Gauge) -> Tried<Vec<CallProfiles>, Unsteady> {
-    let end = FIRST + 1 + later_calls(gauge) as usize;
+    let end = FIRST + 1 + calls(gauge).later as usize;
     let later = (end - CALLS as usize)..end;
     let read = |path: PathBuf| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let of_call = |CallFiles { test, started }| {

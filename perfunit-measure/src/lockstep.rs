@@ -1,7 +1,7 @@
 //! The protocol of a pair: starts a process of each side, lets them take turns, and reads their results from the page.
 
 use super::bench::Bench;
-use super::gauge::Gauge;
+use super::gauge::{CallPlan, Gauge};
 use super::measured_process::{self, Inheritance, Pads, Programs, RunningProcess, Start, how_ended};
 use super::shared_memory::SharedPage;
 use super::starts::Use;
@@ -48,10 +48,10 @@ pub enum Task {
     Process,
     /// The work of functions in the first call, by the lengths of their arguments.
     Growth,
-    /// Readings of the first call and of this many later ones, of one side only.
-    Meter(Side, Gauge, u64),
+    /// Readings of the first call and of later ones, of one side only.
+    Meter(Side, Gauge, CallPlan),
     /// The same readings of both sides at once: only where neither affects the counts of the other.
-    MeterBoth(Gauge, u64),
+    MeterBoth(Gauge, CallPlan),
 }
 
 impl Task {
@@ -304,8 +304,8 @@ pub fn write_request(page: &SharedPage, bench: &Bench, task: Task, pads: Pads) {
         Task::Fork(capture, shape) => (fork_flags(capture), shape),
         Task::Cold | Task::Solo(_) | Task::Process => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Growth => (COLD | GROWTH, Shape { repetitions: 1, batches: 0, warm: 0 }),
-        Task::Meter(_, gauge, later) | Task::MeterBoth(gauge, later) => {
-            (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: gauge.settling_calls() })
+        Task::Meter(_, gauge, calls) | Task::MeterBoth(gauge, calls) => {
+            (meter_flags(gauge, calls), Shape { repetitions: calls.later, batches: 0, warm: calls.settling })
         }
     };
     page.flags.store(flags, Relaxed);
@@ -346,14 +346,14 @@ fn fork_flags(capture: Capture) -> u32 {
     }
 }
 
-fn meter_flags(gauge: Gauge, later: u64) -> u32 {
+fn meter_flags(gauge: Gauge, calls: CallPlan) -> u32 {
     let gauge = match gauge {
         Gauge::Heap | Gauge::Kernel => 0,
         Gauge::Processor => INSTRUCTIONS,
         Gauge::SystemCalls => SYSTEM_CALLS,
         Gauge::Callgrind | Gauge::CallGraph | Gauge::ProgramInstructions | Gauge::ProgramGraphs => CALLGRIND,
     };
-    METER | gauge | if later == 0 { COLD } else { 0 }
+    METER | gauge | if calls.later == 0 { COLD } else { 0 }
 }
 
 fn read_side(bench: &Bench, page: &Page, side: Side, batches: u32, status: Option<ExitStatus>) -> SideEnd {

@@ -7,7 +7,7 @@
 //! because valgrind takes a quarter of a second to start.
 
 use super::column::readings;
-use super::gauge::{CallFiles, Gauge, LONGEST_WITH_PROGRAMS};
+use super::gauge::{CallFiles, CallPlan, Gauge, LONGEST_WITH_PROGRAMS};
 use super::lockstep::{PairEnd, Readings, Task};
 use super::measured_process::Pads;
 use super::pair;
@@ -33,8 +33,8 @@ const LATER_IN_CALLGRIND: u64 = 4;
 /// The same where started programs run in callgrind, too. The first of these calls is not read: its end separates the
 /// processes that the calls before it started.
 const LATER_WITH_PROGRAMS: u64 = 3;
-/// Number of later calls in which system calls are counted.
-const LATER_TRACED: u64 = 3;
+/// The same of tests that start programs, and of system calls: such calls take long.
+const LATER_OF_LONG_CALLS: u64 = 3;
 /// Approximate factor by which the tracer slows down a call.
 const TRACER_SLOWS_DOWN: f64 = 4.0;
 /// Approximate factor by which callgrind slows down a call.
@@ -79,7 +79,8 @@ fn rule(metric: Metric) -> ExactRule {
 pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
     let _span = tracing::debug_span!("counts").entered();
     let Some(metering) = &trial.config.metering else { return Ok(Metrics::new()) };
-    let mut pass = Pass { trial, settled, later: if has_later_calls(settled) { LATER } else { 0 } };
+    let later = if settled.starts_processes { LATER_OF_LONG_CALLS } else { LATER };
+    let mut pass = Pass { trial, settled, later: if has_later_calls(settled) { later } else { 0 } };
     let mut metrics = Metrics::new();
     let auto = metering.instructions == Instructions::Auto;
     let kernel = if auto { Gauge::Processor } else { Gauge::Kernel };
@@ -89,7 +90,7 @@ pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastran
     let is_traced = metering.gates.contains(&Metric::SystemCalls) || settled.starts_processes;
     metrics.extend(if is_traced {
         let later = pass.later;
-        pass.later = later.min(LATER_TRACED);
+        pass.later = later.min(LATER_OF_LONG_CALLS);
         if pass.is_too_long(Gauge::SystemCalls, ns) {
             // A first call alone is more informative than no call.
             pass.later = 0;
@@ -240,12 +241,18 @@ impl Pass<'_> {
         Ok(wanted.into_iter().zip(counted).map(metered).collect())
     }
 
+    /// Returns the calls of a gauge's process. Those of a test that starts programs need not settle: most of their work is in
+    /// programs, for which each call is the first.
+    fn calls(&self, gauge: Gauge) -> CallPlan {
+        let calls = gauge.calls(self.later);
+        if self.settled.starts_processes { CallPlan { settling: 0, ..calls } } else { calls }
+    }
+
     /// Returns whether the processes of a gauge take too much of the test's budget.
     fn is_too_long(&self, gauge: Gauge, ns: f64) -> bool {
-        let calls = if self.later == 0 { 1 } else { 1 + u64::from(gauge.settling_calls()) + self.later };
         let slower = if gauge == Gauge::SystemCalls { TRACER_SLOWS_DOWN } else { 1.0 };
         let at_once = if gauge.suits_any_core() { self.trial.bench.all_cores().clamp(1, 2) } else { 1 };
-        let seconds = slower * ns / 1e9 * (2 * calls) as f64 / at_once as f64;
+        let seconds = slower * ns / 1e9 * (2 * self.calls(gauge).all()) as f64 / at_once as f64;
         // A request for callgrind implies patience: callgrind may take as much time as the pairs.
         let longest = match gauge {
             Gauge::ProgramInstructions => LONGEST_WITH_PROGRAMS.as_secs_f64() / CALLGRIND_SLOWS_DOWN,
@@ -290,7 +297,7 @@ impl Pass<'_> {
         let suits = gauge.is_callgrind() || gauge == Gauge::SystemCalls && round == Round::First;
         if gauge.can_be_forked() || suits && self.trial.bench.all_cores() > 1 {
             let _cores = gauge.is_callgrind().then(|| self.trial.bench.use_all_cores());
-            let end = self.run(Task::MeterBoth(gauge, self.later), gauge, pads)?;
+            let end = self.run(Task::MeterBoth(gauge, self.calls(gauge)), gauge, pads)?;
             // Some tests fail alongside another process of the same test, for example tests that open a port.
             if end.complete() || end.timed_out.is_some() {
                 let of = |side: Side| apart(self.readings(&end, side, gauge));
@@ -302,7 +309,7 @@ impl Pass<'_> {
     }
 
     fn one(&self, side: Side, gauge: Gauge, pads: Pads) -> Tried<Readings, NotMetered> {
-        let end = self.run(Task::Meter(side, gauge, self.later), gauge, pads)?;
+        let end = self.run(Task::Meter(side, gauge, self.calls(gauge)), gauge, pads)?;
         self.readings(&end, side, gauge)
     }
 

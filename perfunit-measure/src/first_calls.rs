@@ -211,6 +211,7 @@ impl Pilot {
             first_ns: self.end.sides.as_ref().map(|side| side.first_ns),
             pairs_run: Rc::default(),
             waiting: Rc::default(),
+            pace: Rc::default(),
         }
     }
 

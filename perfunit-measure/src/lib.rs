@@ -5,6 +5,7 @@
 //! one series of pairs. The stages here collect such series and counts as `Evidence`, from which `verdict` alone decides
 //! on the test. A [`Recorder`] returns pairs without any verdict.
 
+mod at_once;
 mod bench;
 mod by_clock;
 mod call_trees;

@@ -33,6 +33,8 @@ pub enum Task {
     /// Base calibrates, then both run their batches.
     Pilot,
     Steady(Shape),
+    /// The same with both sides at the same time, so that the core switches between them within a call.
+    AtOnce(Shape),
     /// The first call only.
     Cold,
     /// First calls, each in a child that is forked before the body, which was captured by this method; determines the
@@ -61,6 +63,7 @@ impl Task {
             Task::Solo(side) | Task::Alone(side, _) | Task::Meter(side, ..) => Some(side),
             Task::Pilot
             | Task::Steady(_)
+            | Task::AtOnce(_)
             | Task::Cold
             | Task::ForkPilot(_)
             | Task::Fork(..)
@@ -89,7 +92,7 @@ impl Task {
     /// some readings.
     pub fn can_be_forked(self) -> bool {
         match self {
-            Task::Pilot | Task::Steady(_) | Task::ForkPilot(_) | Task::Fork(..) => true,
+            Task::Pilot | Task::Steady(_) | Task::AtOnce(_) | Task::ForkPilot(_) | Task::Fork(..) => true,
             Task::MeterBoth(gauge, _) => gauge.can_be_forked(),
             _ => false,
         }
@@ -141,6 +144,8 @@ pub struct SideEnd {
     pub programs: BTreeMap<String, Use>,
     /// Panic message, if there was one.
     pub message: String,
+    /// Processor time of the threads that the first call of a pilot started, ns.
+    pub threads_ns: f64,
     /// True if the whole test function is the workload (captured by the runner).
     pub whole_function: bool,
     /// The amount that a run processes, if its benchmark declares it.
@@ -300,6 +305,7 @@ pub fn write_request(page: &SharedPage, bench: &Bench, task: Task, pads: Pads) {
     let (flags, shape) = match task {
         Task::Pilot => (PILOT, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Steady(shape) | Task::Alone(_, shape) => (0, shape),
+        Task::AtOnce(shape) => (page::AT_ONCE, shape),
         Task::ForkPilot(capture) => (PILOT | fork_flags(capture), Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Fork(capture, shape) => (fork_flags(capture), shape),
         Task::Cold | Task::Solo(_) | Task::Process => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
@@ -374,6 +380,7 @@ fn read_side(bench: &Bench, page: &Page, side: Side, batches: u32, status: Optio
         readings: read_readings(area),
         programs: bench.starts.get(side).read(area.runs.load(Relaxed) as usize),
         message: String::from_utf8_lossy(&message).into_owned(),
+        threads_ns: area.threads_ns.load(Relaxed) as f64,
         whole_function: area.whole_function.load(Relaxed) != 0,
         work: work_unit(area.unit.load(Relaxed)).map(|unit| (unit, area.amount.load(Relaxed))),
         child: broken_child(area.child_status.load(Relaxed)),

@@ -6,7 +6,7 @@ use super::shared_memory::SharedPage;
 use perfunit_build::{SIDE_VARIABLE, Seed, TestClock, TestExecutable};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Failure, Side, Sides};
-use perfunit_runtime::page::{PRELOAD_VARIABLE, Page, SERVE_VARIABLE, TEST_VARIABLE, state};
+use perfunit_runtime::page::{AT_ONCE, PRELOAD_VARIABLE, Page, SERVE_VARIABLE, TEST_VARIABLE, state};
 use perfunit_system::os::unix::process::ExitStatusExt;
 use perfunit_system::os::{self, EndOf, FixedAddresses, Inherited, NoCoreFiles};
 use perfunit_system::process;
@@ -217,7 +217,7 @@ pub trait Awaited {
 }
 
 /// Waits for all processes; `sleep` waits for the next change, for at most the given time. Kills the rest as soon as one
-/// has failed, on Ctrl-C, or when a turn exceeds the limit or the pair exceeds twice the limit. Returns the side that had
+/// has failed and the other is in no call, on Ctrl-C, or when a turn exceeds the limit or the pair exceeds twice the limit. Returns the side that had
 /// the turn if a limit was exceeded.
 pub fn wait<P: Awaited>(
     page: &Page,
@@ -245,13 +245,28 @@ pub fn wait<P: Awaited>(
             return None;
         }
         let late = Instant::now() >= deadline;
-        if failed || late || perfunit_system::interrupt::is_requested() {
+        if failed && !is_in_call(page) || late || perfunit_system::interrupt::is_requested() {
             processes.iter_mut().for_each(P::kill);
-            return late.then(|| owner(page, page.turn.load(Acquire) as usize));
+            return late.then(|| late_side(page));
         }
         // Sleep briefly, so that Ctrl-C is seen.
         sleep(processes, deadline.saturating_duration_since(Instant::now()).min(LOOK));
     }
+}
+
+/// Returns whether one of two sides that run at once may be in a call while the other one has ended. If it were killed there, the
+/// next pair would find what it did half.
+fn is_in_call(page: &Page) -> bool {
+    page.flags.load(Relaxed) & AT_ONCE != 0 && page.turn.load(Acquire).is_multiple_of(2)
+}
+
+/// Returns the side for which the other one or the tool waits: of two that run at once, the one with fewer calls.
+fn late_side(page: &Page) -> Side {
+    if page.flags.load(Relaxed) & AT_ONCE == 0 {
+        return owner(page, page.turn.load(Acquire) as usize);
+    }
+    let [base, head] = &page.sides;
+    if head.runs.load(Relaxed) < base.runs.load(Relaxed) { Side::Head } else { Side::Base }
 }
 
 /// Returns the side that owns this turn.

@@ -4,6 +4,7 @@
 //! A series has a unit of replication (a pair, two pairs that exchange files of programs, or a layout with several pairs),
 //! a budget, and tolerates a few failed pairs.
 
+use super::at_once::{self, Pace};
 use super::bench::{Bench, Config};
 use super::classify::runs;
 use super::column::with_ratio;
@@ -234,7 +235,14 @@ impl Measurement {
         }
         self.exchange_programs(&trial)?;
         let pair = self.settled.pair(&trial, random)?;
-        Ok(self.add(&pair, trial.config, clock))
+        let end = self.add(&pair, trial.config, clock);
+        let is_open = self.settled.pace.get() == Pace::Open && !self.unit.is_layout();
+        if is_open && at_once::is_busy(self.pairs.sequential.log_ratios()) {
+            self.settled.pace.set(Pace::AtOnce);
+            self.pairs = Pairs::new(*self.rule());
+            clock.leave_out(clock.spent());
+        }
+        Ok(end)
     }
 
     /// Gives the sides the files of programs for the next pair: in the order A B, B A of four pairs, so that each set of files
@@ -255,7 +263,7 @@ impl Measurement {
             return self.failures.add(pair, config.timeout, complete).map(End::Not);
         }
         let before = self.pairs.values();
-        let log_ratios = self.pairs.add(pair, self.settled.comparison, self.unit);
+        let log_ratios = self.pairs.add(pair, self.settled.comparison(), self.unit);
         if log_ratios.is_empty() {
             return None;
         }
@@ -353,6 +361,7 @@ impl Measurement {
 
     fn notes(&self, mode: Mode) -> Vec<Note> {
         let mut notes = self.settled.notes.clone();
+        notes.extend((self.settled.pace.get() == Pace::AtOnce).then_some(Note::AtOnce));
         if self.settled.least_change(self.pairs.fastest()) > self.asked.fraction() {
             notes.extend(match mode {
                 Mode::Steady | Mode::FirstCall if self.settled.starts_processes => {

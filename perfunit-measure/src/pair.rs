@@ -52,7 +52,7 @@ fn run_forked(
     }
     let clock = if pads.seed.is_some() { pads.clock } else { TestClock::True };
     let origin = Origin { executables: identities(programs.executables)?, clock, gauge: task.gauge() };
-    let counts = matches!(task, Task::Steady(_) | Task::Fork(..));
+    let counts = matches!(task, Task::Steady(_) | Task::AtOnce(_) | Task::Fork(..));
     let mut servers = match known.take(origin, programs.test, counts) {
         Some(servers) => servers,
         None => start(bench, programs, origin, pads)?,
@@ -131,6 +131,7 @@ fn serve(
         server,
         asked: *asked,
         end: None,
+        is_independent: task.gauge().is_some(),
     });
     let mut seen = 0;
     let timed_out = measured_process::wait(page, &mut children, limit, |children, left| {
@@ -168,6 +169,8 @@ struct Forked<'a> {
     server: &'a mut Server,
     asked: u32,
     end: Option<ChildEnd>,
+    /// True if the tool waits for the other side's child although this one failed.
+    is_independent: bool,
 }
 
 impl Awaited for Forked<'_> {
@@ -188,6 +191,10 @@ impl Awaited for Forked<'_> {
             self.end = Some(ChildEnd::ServerGone);
         }
         self.end.is_some()
+    }
+
+    fn is_independent(&self) -> bool {
+        self.is_independent
     }
 
     /// Kills the server together with its child.

@@ -1,5 +1,6 @@
 //! The pilot of a test: a pair that settles how to measure the test, or shows why it cannot be measured.
 
+use super::at_once::{self, Pace};
 use super::by_clock;
 use super::classify::{Class, classify, first_failure, per_run};
 use super::first_calls;
@@ -12,6 +13,7 @@ use perfunit_build::TestClock;
 use perfunit_model::error::{Result, Stop, Tried};
 use perfunit_model::{Capture, FirstCallsBecause, Harness, Note, Reason, Side, Sides, Unsteady};
 use perfunit_system::interrupt;
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// Runs the pilot and settles how to measure a test.
@@ -51,6 +53,9 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
     let settled = match class {
         Class::Steady(shape) => {
             let ns = end.sides.as_ref().map(|side| per_run(side, end.shape));
+            let is_on_one_core = trial.bench.core_at(0).is_some();
+            let can_be_at_once = is_on_one_core && clock == TestClock::True && at_once::suits(&end, shape);
+            let pace = if can_be_at_once { Pace::Open } else { Pace::InTurns };
             let task = Task::Steady(comparison.shape(shape, ns.base.max(ns.head)));
             let (matched, notes) = (true, apart);
             Ok(Settled {
@@ -63,6 +68,7 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
                 clock,
                 comparison,
                 clock_bias,
+                pace: Rc::new(Cell::new(pace)),
                 least_ns: LEAST_NS,
                 ns,
                 first_ns: end.sides.as_ref().map(|side| side.first_ns),

@@ -222,7 +222,7 @@ impl Pooling<'_, '_> {
                 if !pair.complete() {
                     return Ok(None);
                 }
-                log_ratios.push(settled.comparison.log_ratio(&pair));
+                log_ratios.push(settled.comparison().log_ratio(&pair));
             }
             sum += decide::trimmed_mean(&log_ratios, decide::TRIMMING);
         }

@@ -1,5 +1,6 @@
 //! One test with everything needed to run it, and the way to measure it.
 
+use super::at_once::{self, Pace};
 use super::bench::{Bench, Config};
 use super::lockstep::{PairEnd, Task};
 use super::measured_process::{Pads, Programs};
@@ -11,6 +12,7 @@ use perfunit_build::TestClock;
 use perfunit_decide::Looks;
 use perfunit_model::error::Result;
 use perfunit_model::{Capture, Note, Side, Sides};
+use perfunit_system::interrupt;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -47,10 +49,12 @@ pub struct Settled {
     pub equal_seeds: bool,
     /// The clock with which both processes do the same work.
     pub clock: TestClock,
-    /// The estimate of a pair.
+    /// The estimate of a pair in turns.
     pub comparison: Comparison,
     /// The effect that reading the clock can have on a pair's log ratio.
     pub clock_bias: f64,
+    /// The way in which the calls of both sides follow each other; all series of the test share it.
+    pub pace: Rc<Cell<Pace>>,
     /// The smallest difference that counts, ns.
     pub least_ns: f64,
     /// Time of a run on each side in the pilot, ns; of a first call where the pilot shows no more.
@@ -81,6 +85,11 @@ impl Settled {
         self.starts_processes || self.task == Task::Process
     }
 
+    /// Returns the estimate of a pair. Calls at once share the state of the machine with their counterparts.
+    pub fn comparison(&self) -> Comparison {
+        if self.pace.get() == Pace::AtOnce { Comparison::Counterparts } else { self.comparison }
+    }
+
     /// Returns the number of values that a pair gives.
     pub fn values(&self) -> usize {
         match self.task {
@@ -103,8 +112,20 @@ impl Settled {
         if self.equal_seeds { pads } else { pads.without_seed() }
     }
 
-    /// Runs the next pair.
+    /// Runs the next pair: in turns from the first one that cannot run at once.
     pub fn pair(&self, trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<PairEnd> {
+        if let Task::Steady(shape) = self.task
+            && self.pace.get() == Pace::AtOnce
+        {
+            let pair =
+                pair::run(trial.bench, &trial.programs, Task::AtOnce(shape), self.draw(random), trial.config.timeout)?;
+            if at_once::is_valid(&pair) || interrupt::is_requested() {
+                self.pairs_run.set(self.pairs_run.get() + 1);
+                return Ok(pair);
+            }
+            tracing::info!(test = trial.programs.test, "calls cannot run at once");
+            self.pace.set(Pace::InTurns);
+        }
         let Trial { bench, config, programs } = trial;
         let (pads, limit) = (self.draw(random), config.timeout);
         self.pairs_run.set(self.pairs_run.get() + 1);

@@ -70,6 +70,7 @@ pub fn settle(trial: &Trial<'_>, starts: &mut Starts, random: &mut fastrand::Rng
         starts_processes: false,
         pairs_run: Rc::default(),
         waiting: Rc::default(),
+        pace: Rc::default(),
     })
 }
 

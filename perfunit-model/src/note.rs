@@ -39,6 +39,8 @@ pub enum Note {
     StartsProcesses { threshold: f64 },
     /// The test runs for a fixed time, so both versions use a clock that advances equally with each reading.
     RunsByClock,
+    /// Both versions ran at the same time, because the machine was busy.
+    AtOnce,
     /// Runs of the test do different work.
     UnequalWork {
         between: Between,
@@ -156,6 +158,8 @@ const FIRST_CALL_NOT_CONFIRMED: &str = "a change of its first call could not be 
 const STARTS_PROCESSES: &str = "it starts processes, whose code layout is not controlled: changes of";
 const RUNS_BY_CLOCK: &str = "it runs for a fixed time: both versions get a clock that advances with each reading, so that they \
                              do the same work";
+const AT_ONCE: &str =
+    "both versions ran at once, because the machine is busy: its times are up to a quarter longer than alone";
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -204,6 +208,7 @@ impl Note {
                 write!(f, "{STARTS_PROCESSES} at least {:.0} % count", 100.0 * threshold)
             }
             Note::RunsByClock => f.write_str(RUNS_BY_CLOCK),
+            Note::AtOnce => f.write_str(AT_ONCE),
             Note::UnequalWork { between, equal_seeds } => {
                 let between = match between {
                     Between::Calls => "call to call",

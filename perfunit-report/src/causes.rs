@@ -2,8 +2,8 @@
 
 use perfunit_model::format::{self, Glyphs, some};
 use perfunit_model::{
-    CallNode, Cause, Changed, CodeChange, Difference, Engine, Explanation, Function, MainCause,
-    Responsibility, ResponsibleFunction, Run, Sides, Verdict,
+    CallNode, Cause, Changed, CodeChange, Difference, Engine, Explanation, Function, MainCause, Responsibility,
+    ResponsibleFunction, Run, Sides, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -35,7 +35,8 @@ pub fn responsible(run: &Run, glyphs: Glyphs) -> Option<String> {
     let mut tests: BTreeMap<String, usize> = BTreeMap::new();
     for verdict in Verdict::ALL {
         let causes = run.main_causes(verdict);
-        let explained = run.outcomes.iter().filter(|outcome| outcome.verdict == verdict && outcome.explained_cause().is_some());
+        let explained =
+            run.outcomes.iter().filter(|outcome| outcome.verdict == verdict && outcome.explained_cause().is_some());
         for name in explained.filter_map(|outcome| cause_name(&causes.of(outcome), glyphs)) {
             *tests.entry(name).or_default() += 1;
         }
@@ -310,7 +311,7 @@ fn tree_line(explanation: &Explanation, node: &CallNode, depth: usize, glyphs: G
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::samples::{explanation, outcome};
+    use perfunit_model::samples::{explanation, outcome, run};
     use perfunit_model::{Cause, Changed, Difference, Verdict};
 
     /// The helper is responsible for all of it.
@@ -341,7 +342,7 @@ mod tests {
         assert!(lines[0].starts_with(first), "{lines:?}");
         let mut outcome = outcome("a", Verdict::Slower, None);
         outcome.explanation = Some(explanation);
-        assert_eq!(super::responsible(&[outcome], Glyphs::Ascii).as_deref(), Some(responsible));
+        assert_eq!(super::responsible(&run(vec![outcome]), Glyphs::Ascii).as_deref(), Some(responsible));
     }
 
     #[test]

@@ -54,6 +54,11 @@ pub fn process_cpu_ns() -> u64 {
     sys::threads_cpu_ns() + children_cpu_ns()
 }
 
+/// Returns the processor time of the other threads of this process, in ns.
+pub fn other_threads_cpu_ns() -> u64 {
+    sys::threads_cpu_ns().saturating_sub(sys::thread_cpu_ns())
+}
+
 /// Returns the processor time of children that this process waited for, in ns.
 fn children_cpu_ns() -> u64 {
     let usage = resource_usage(RUSAGE_CHILDREN);

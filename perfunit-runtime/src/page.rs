@@ -1,7 +1,8 @@
 //! The page that the tool and the two processes of a pair share. It is the whole protocol.
 //!
 //! The tool writes the request, starts both processes and sleeps. The processes take turns in the order of
-//! [`Page::schedule`]. They hand over to each other by a futex on [`Page::turn`], even when the tool is not running.
+//! [`Page::schedule`]. They hand over to each other by a futex on [`Page::turn`], even when the tool is not running. With
+//! [`AT_ONCE`] both begin each step together, and the core switches between them.
 //!
 //! Every field is an atomic, because three processes access it. Only `turn` orders them (release on hand-over, acquire
 //! on waking); all other accesses are `Relaxed`.
@@ -55,7 +56,7 @@ const fn text(name: &CStr) -> &str {
 }
 
 /// First word of the page, by which a runtime refuses a tool of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_756e_000c;
+pub const MAGIC: u64 = 0x7065_7266_756e_000d;
 /// Largest number of batches per side.
 pub const MAX_BATCHES: usize = 64;
 /// Number of batches below which the tool takes their median instead of a low quantile, so that each batch counts.
@@ -95,6 +96,11 @@ pub const WHOLE: u32 = 64;
 /// Flag in [`Page::flags`], with [`COLD`]: functions record their work by length of input in the file of
 /// [`SideArea::tree`], which has the layout of [`growth`](crate::growth).
 pub const GROWTH: u32 = 128;
+
+/// Flag in [`Page::flags`]: both sides do each step at the same time, on the same core. The clock excludes the time for which the
+/// other side has the core. A step is the preparation or a batch; [`Page::turn`] counts the arrivals of both sides at the
+/// steps.
+pub const AT_ONCE: u32 = 512;
 
 /// Value of [`Page::core`]: the scheduler chooses the core.
 pub const ANY_CORE: u32 = u32::MAX;
@@ -250,6 +256,8 @@ pub struct SideArea {
     pub io_is_counted: AtomicU32,
     /// 1 if the process has started other processes. Set in pilots and by a process that counts.
     pub starts_processes: AtomicU32,
+    /// Processor time of other threads of the process during the first call, ns. Set in pilots.
+    pub threads_ns: AtomicU64,
     /// 1 if a fork server cannot fork: it has threads that its children would lack, or the system refuses.
     pub cannot_fork: AtomicU32,
     /// Last request of [`Page::asked`] that a fork server has answered: the child has ended.
@@ -282,7 +290,7 @@ pub struct Page {
     pub magic: AtomicU64,
     /// Flags such as [`PILOT`], [`COLD`] and [`METER`].
     pub flags: AtomicU32,
-    /// Index of the current turn; a futex.
+    /// Index of the current turn, or with [`AT_ONCE`] the number of arrivals; a futex.
     pub turn: AtomicU32,
     /// Number of turns in `schedule`; set by base during turn 0 of a pilot.
     pub turns: AtomicU32,

@@ -30,6 +30,7 @@ pub fn settle(base: f64, head: f64) -> Settled {
         starts_processes: false,
         pairs_run: Rc::default(),
         waiting: Rc::default(),
+        pace: Rc::default(),
     }
 }
 

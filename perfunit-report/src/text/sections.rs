@@ -338,8 +338,7 @@ pub fn summary(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
         Conclusion::Passed | Conclusion::Interrupted => WARN,
         _ => BAD,
     };
-    let responsible =
-        causes::responsible(run, screen.glyphs()).map(|names| format!("; responsible: {names}"));
+    let responsible = causes::responsible(run, screen.glyphs()).map(|names| format!("; responsible: {names}"));
     let programs = run.slower_programs().count();
     let programs = (programs > 0).then(|| format!("; {} slower", count(programs, "program")));
     let text = text.with(BAD, programs.unwrap_or_default()).and(responsible.unwrap_or_default());

@@ -4,7 +4,7 @@
 use super::batch::call;
 use super::seat::{keep_message, leave, Seat};
 use crate::cage::{self, Time};
-use crate::page::{state, COLD, METER, NOTHING};
+use crate::page::{state, SideArea, COLD, METER, NOTHING};
 use crate::readings::Gauges;
 use crate::{clock, gauges, maps, sys};
 use std::hint::black_box;
@@ -47,6 +47,7 @@ pub fn begin(seat: &'static Seat) {
             gauges.read(area, NOTHING, &mut || call(seat, &|_| true));
         }
     }
+    area.threads_ns.store(gauges::other_threads_cpu_ns(), Relaxed);
     area.state.store(state::FIRST_CALL, Release);
 }
 
@@ -70,6 +71,12 @@ pub fn lock_in(seat: &Seat) {
         keep_message(seat.area(), "the kernel refuses to restrict the process");
         leave(seat, state::FAILED_FIRST);
     }
+}
+
+/// Records the processor time of the threads that the first call started.
+pub fn note_threads(area: &SideArea) {
+    let before = area.threads_ns.load(Relaxed);
+    area.threads_ns.store(gauges::other_threads_cpu_ns().saturating_sub(before), Relaxed);
 }
 
 /// Records whether the test started processes, which readings do not include. In the cage no process can be started,

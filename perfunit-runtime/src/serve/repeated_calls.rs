@@ -1,7 +1,7 @@
 //! Repeated calls in this process: batches in lockstep with the other side, or readings of counters.
 
 use super::batch::{call, first_call, is_one_call, recorded_batch, warm_batch, Body, Row};
-use super::begin::{begin, lock_in, note_processes};
+use super::begin::{begin, lock_in, note_processes, note_threads};
 use super::pilot::prepare;
 use super::seat::{leave, Seat};
 use crate::gauges;
@@ -18,6 +18,7 @@ pub fn serve(seat: &'static Seat, body: Body<'_>, first: Option<bool>) -> ! {
     let passed = first.unwrap_or_else(|| first_call(seat, body));
     if page.flags.load(Relaxed) & PILOT != 0 {
         note_processes(seat);
+        note_threads(area);
     }
     if !passed {
         leave(seat, state::FAILED_FIRST);

@@ -1,12 +1,12 @@
 //! The place of this process at the shared page: its side, its turns, and its end.
 
 use crate::memory::Settled;
-use crate::page::{state, Page, SideArea, ANY_CORE, COLD, FORK, GROWTH, MAGIC, MESSAGE_LEN, METER};
+use crate::page::{state, Page, SideArea, ANY_CORE, AT_ONCE, COLD, FORK, GROWTH, MAGIC, MESSAGE_LEN, METER};
 use crate::probe::Tree;
 use crate::readings::Gauges;
 use crate::{clock, growth, memory, probe, request, sys};
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::sync::OnceLock;
 
 /// The seat of this process, for `take_over`; 0 without the runner.
@@ -28,15 +28,31 @@ pub struct Seat {
     pub gauges: OnceLock<Gauges>,
     /// Tree for the probes of an instrumented program.
     pub tree: Option<&'static Tree>,
+    /// Number of steps of this side so far, where both do them at once.
+    steps: AtomicU32,
 }
 
 impl Seat {
+    fn new(
+        page: &'static Page,
+        side: usize,
+        should_panic: bool,
+        counters: Option<usize>,
+        streams: Option<usize>,
+    ) -> Self {
+        let (gauges, steps) = (OnceLock::new(), AtomicU32::new(0));
+        Self { page, side, should_panic, counters, streams, gauges, tree: None, steps }
+    }
+
     pub fn area(&self) -> &'static SideArea {
         &self.page.sides[self.side]
     }
 
     /// Sleeps until it is this side's turn. Returns false when all turns are over.
     pub fn wait_turn(&self) -> bool {
+        if self.page.flags.load(Relaxed) & AT_ONCE != 0 {
+            return self.meet();
+        }
         loop {
             let turn = self.page.turn.load(Acquire);
             let turns = self.page.turns.load(Relaxed);
@@ -50,8 +66,29 @@ impl Seat {
         }
     }
 
+    /// Sleeps until the other side is at the same step. Returns false when all steps are over.
+    fn meet(&self) -> bool {
+        let step = self.steps.fetch_add(1, Relaxed);
+        if step > self.page.batches.load(Relaxed) {
+            return false;
+        }
+        let both = 2 * (step + 1);
+        self.page.turn.fetch_add(1, AcqRel);
+        sys::futex_wake(&self.page.turn);
+        loop {
+            let arrived = self.page.turn.load(Acquire);
+            if arrived >= both {
+                return true;
+            }
+            sys::futex_wait(&self.page.turn, arrived);
+        }
+    }
+
     /// Ends this turn and wakes the other side if the next turn belongs to it.
     pub fn end_turn(&self) {
+        if self.page.flags.load(Relaxed) & AT_ONCE != 0 {
+            return;
+        }
         let next = self.page.turn.load(Relaxed) + 1;
         self.page.turn.store(next, Release);
         let mine = next < self.page.turns.load(Relaxed)
@@ -89,7 +126,7 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
     // SAFETY: null, or a reference that lives as long as the process.
     if let Some(parent) = unsafe { (PARENT.load(Acquire) as *const Seat).as_ref() } {
         let Seat { page, side, counters, streams, .. } = *parent;
-        return Some(Seat { page, side, should_panic, counters, streams, gauges: OnceLock::new(), tree: None });
+        return Some(Seat::new(page, side, should_panic, counters, streams));
     }
     let (seat, settled) = open(should_panic)?;
     if settled.is_some_and(|settled| settled.is_complete()) {
@@ -121,7 +158,7 @@ pub fn open(should_panic: bool) -> Option<(Seat, Option<Settled>)> {
     request::forget();
     let common = page.common.load(Relaxed);
     let settled = if common == 0 { None } else { memory::settle_program(common) };
-    Some((Seat { page, side, should_panic, counters, streams, gauges: OnceLock::new(), tree: None }, settled))
+    Some((Seat::new(page, side, should_panic, counters, streams), settled))
 }
 
 /// Returns the descriptor of the calling-context tree, if probes are wanted. Calls that are not timed in batches have
@@ -155,4 +192,36 @@ pub fn keep_message(area: &SideArea, message: &str) {
         slot.store(byte, Relaxed);
     }
     area.message_len.store(length as u32, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_meet_before_each_step() {
+        const BATCHES: u32 = 3;
+        // SAFETY: a page consists of atomics, which are valid for every bit pattern.
+        let page: &'static Page = Box::leak(Box::new(unsafe { std::mem::zeroed() }));
+        page.flags.store(AT_ONCE, Relaxed);
+        page.plan(BATCHES, 0);
+        let seats = [0, 1].map(|side| Seat::new(page, side, false, None, None));
+        let steps = [AtomicU32::new(0), AtomicU32::new(0)];
+        std::thread::scope(|scope| {
+            for seat in &seats {
+                let steps = &steps;
+                scope.spawn(move || {
+                    while seat.wait_turn() {
+                        steps[seat.side].fetch_add(1, AcqRel);
+                        let [mine, other] = [seat.side, 1 - seat.side].map(|side| steps[side].load(Acquire));
+                        assert!(other + 1 >= mine && mine + 1 >= other, "{mine} {other}");
+                        seat.end_turn();
+                    }
+                });
+            }
+        });
+        // The preparation is a step, too.
+        assert_eq!(steps.map(AtomicU32::into_inner), [1 + BATCHES; 2]);
+        assert_eq!(page.turn.load(Relaxed), page.turns.load(Relaxed));
+    }
 }

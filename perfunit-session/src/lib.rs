@@ -62,7 +62,7 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
     if let Some(output) = &options.output {
         runs::make_folder_of_results(output)?;
     }
-    let mut options = options::adopt_positionals(&archived::adopt(options)?, terminal)?;
+    let mut options = archived::adopt(&options::adopt_positionals(options, terminal)?)?;
     options.accepting = Accepting::Change;
     let options = &options;
     let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_all(options, terminal, announce)?;

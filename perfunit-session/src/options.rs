@@ -4,10 +4,10 @@ use perfunit_build as build;
 use perfunit_explain::Explaining;
 use perfunit_measure::Measuring;
 use perfunit_model::error::{Error, Result};
-use perfunit_model::{Generated, Ignored, Lto, Metric, Partition, Repeat, Sides, TargetKind, Threshold, VersionName};
+use perfunit_model::{Generated, Ignored, Lto, Partition, Repeat, Sides, TargetKind, VersionName};
 use perfunit_project::cargo::{self, Cargo, Workspace};
 use perfunit_project::config::Value as _;
-use perfunit_project::config::{RatchetRequest, Rules};
+use perfunit_project::config::{Gates, RatchetRequest, Rules, Time, word_of};
 use perfunit_project::git::{Repository, Request};
 use perfunit_select::source::{items, modules};
 use perfunit_select::{Filter, Scope, Wanted};
@@ -118,17 +118,37 @@ pub fn repeat(options: &Options, root: &Path, versions: &Sides<VersionName>) -> 
     words.extend(options.build.arguments.iter().cloned());
     words.extend(options.ratchet.iter().flat_map(|ratchet| ["--ratchet".to_owned(), ratchet.revision.clone()]));
     words.extend((options.generated == Generated::Uncovered).then(|| "--generated".to_owned()));
-    let measuring = &options.measuring;
-    words.extend(["--threshold".to_owned(), measuring.threshold.fraction().to_string()]);
-    if measuring.bound != Threshold::of_inconclusive() {
-        words.extend(["--bound".to_owned(), measuring.bound.fraction().to_string()]);
-    }
-    if measuring.gates != [Metric::Time] {
-        let gates: Vec<&str> = measuring.gates.iter().map(|gate| gate.name()).collect();
-        words.extend(["--metric".to_owned(), gates.join(",")]);
-    }
+    words.extend(options.growth.then(|| "--growth".to_owned()));
+    words.extend(measuring(&options.measuring));
+    let explaining = &options.explaining;
+    words.extend(explaining.engine.iter().flat_map(|engine| ["--engine".to_owned(), word_of(engine)]));
+    words.extend(explaining.strategy.iter().flat_map(|strategy| ["--strategy".to_owned(), word_of(strategy)]));
     let folder = options.folder.strip_prefix(root).unwrap_or(Path::new(""));
     Repeat { folder: folder.to_string_lossy().into_owned(), arguments: words }
+}
+
+/// Returns the words of the command line that measure and decide like this.
+fn measuring(measuring: &Measuring) -> Vec<String> {
+    let usual = Measuring::default();
+    let mut words = vec!["--threshold".to_owned(), measuring.threshold.fraction().to_string()];
+    if measuring.bound != usual.bound {
+        words.extend(["--bound".to_owned(), measuring.bound.fraction().to_string()]);
+    }
+    if measuring.gates != usual.gates {
+        words.extend(["--metric".to_owned(), Gates::of(&measuring.gates).shown()]);
+    }
+    if measuring.instructions != usual.instructions {
+        words.extend(["--instructions".to_owned(), word_of(&measuring.instructions)]);
+    }
+    for (option, time, usual) in [
+        ("--timeout", measuring.timeout, usual.timeout),
+        ("--per-test-budget", measuring.per_test_budget, usual.per_test_budget),
+    ] {
+        if time != usual {
+            words.extend([option.to_owned(), Time(time).shown()]);
+        }
+    }
+    words
 }
 
 /// Returns the words of the command line that choose these tests.
@@ -223,4 +243,28 @@ fn names(workspace: &Workspace, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> BTree
         })
     });
     names.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::{Engine, Instructions};
+    use std::time::Duration;
+
+    #[test]
+    fn the_command_that_repeats_a_run_has_all_options_that_change_its_result() {
+        let version = |commit: &str| VersionName { commit: commit.to_owned(), label: commit.to_owned(), dirty: false };
+        let versions = Sides { base: version("1a"), head: version("2b") };
+        let mut options = Options::new("/p/here".into(), Request::default());
+        let command = |options: &Options| repeat(options, Path::new("/p"), &versions).arguments.join(" ");
+        assert_eq!(command(&options), "perfunit diff 1a..2b --threshold 0.01");
+        options.growth = true;
+        options.measuring.timeout = Duration::from_secs(90);
+        options.measuring.per_test_budget = Duration::from_millis(500);
+        options.measuring.instructions = Instructions::Callgrind;
+        options.explaining.engine = Some(Engine::Callgrind);
+        let expected = "--growth --threshold 0.01 --instructions callgrind --timeout 90s --per-test-budget 500ms \
+                        --engine callgrind";
+        assert_eq!(command(&options), format!("perfunit diff 1a..2b {expected}"));
+    }
 }

@@ -100,8 +100,8 @@ fn check(context: &Context, versions: &Versions, manifest: &Manifest, file: &Pat
         if contents.get(side) != manifest.contents.get(side) {
             let (there, here) = (manifest.versions.get(side), &versions.sides.get(side).name);
             let what = format!("is of another {side}: {there} there, {here} here");
-            let hint = "remove BASE to compare the archived versions, or create the archive again; uncommitted changes have to be \
-                        the same on all machines";
+            let hint = "remove BASE and `--head` to compare the archived versions, or create the archive again; uncommitted changes \
+                        have to be the same on all machines";
             return other(what, hint);
         }
     }

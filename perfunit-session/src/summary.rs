@@ -25,12 +25,12 @@ pub fn describe(mut selection: Selection, chosen: usize, excluded: &[&Outcome], 
     selection
 }
 
-/// Returns the reason if no test of the built targets can have changed; `None` if some can but were excluded.
+/// Returns the reason if no test of the built targets can have changed, apart from ignored tests, which do not run; `None` if some
+/// can but were excluded.
 fn nothing_because(selection: &Selection, targets: usize) -> Option<NothingBecause> {
-    let all = |kinds: &[Reason]| {
-        let of_kind = kinds.iter().filter_map(|kind| selection.left_out.get(&variant_name(kind.kind())));
-        of_kind.sum::<usize>() == selection.found
-    };
+    let count = |kind: &Reason| selection.left_out.get(&variant_name(kind.kind())).copied().unwrap_or(0);
+    let of_all = selection.found - count(&Reason::Ignored);
+    let all = |kinds: &[Reason]| of_all > 0 && kinds.iter().map(count).sum::<usize>() == of_all;
     let not_executed = Reason::NotExecuted { functions: 0, programs: Vec::new() };
     Some(match selection.found {
         0 if targets == 0 => return None,
@@ -69,6 +69,21 @@ pub fn list_tests(chosen: Vec<Candidate>, excluded: Vec<Outcome>, by_name: &BTre
 mod tests {
     use super::*;
     use perfunit_model::samples;
+
+    #[test]
+    fn ignored_tests_do_not_count_as_tests_that_can_have_changed() {
+        let because = |reasons: &[Reason]| {
+            let excluded: Vec<Outcome> =
+                reasons.iter().map(|reason| samples::unmeasured("a", Some(reason.clone()))).collect();
+            let selection = Selection { nothing_because: None, ..samples::run(Vec::new()).selection };
+            describe(selection, 0, &excluded.iter().collect::<Vec<_>>(), 1).nothing_because
+        };
+        let same = Reason::SameExecutable;
+        assert_eq!(because(&[same.clone(), Reason::Ignored]), Some(NothingBecause::SameExecutables));
+        assert_eq!(because(&[same.clone(), Reason::Ignored, Reason::SameCode]), Some(NothingBecause::SameCode));
+        assert_eq!(because(&[Reason::Ignored]), None);
+        assert_eq!(because(&[same, Reason::Filtered]), None);
+    }
 
     #[test]
     fn a_test_that_differs_only_in_data_files_is_not_selected() {

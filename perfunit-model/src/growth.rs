@@ -117,6 +117,14 @@ pub enum NotCounted {
 }
 
 impl Growth {
+    /// Returns whether all tests were counted, and none called a function with lengths over four octaves.
+    pub fn has_only_narrow_lengths(&self) -> bool {
+        let is_narrow = |unseen: &GrowthUnseen| {
+            matches!(unseen.because, UnseenBecause::NarrowLengths { .. } | UnseenBecause::NoLength)
+        };
+        self.not_counted.is_empty() && self.unseen.iter().all(is_narrow)
+    }
+
     /// Adds the results of other tests. A function counts once.
     pub fn add(&mut self, more: Self) {
         self.findings.extend(more.findings);

@@ -215,6 +215,13 @@ mod tests {
             "      Growth  work grows as before in 12 functions\n",
         );
         check(model::Growth::default(), "      Growth  no function was called with lengths over four octaves\n");
+        let late = vec![(samples::test("t"), NotCounted::OwnHarness)];
+        check(
+            model::Growth { not_counted: late, ..model::Growth::default() },
+            "      Growth  whether work grows as before is known of no function
+                not known: 1 test: it has its own test harness
+",
+        );
         let because = UnseenBecause::Unclear { argument: "text".into(), length: 300, base: 900, head: 9000 };
         let unseen = vec![GrowthUnseen { function: finding().function, because }];
         check(

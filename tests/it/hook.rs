@@ -421,6 +421,10 @@ fn wrong_options_are_reported_at_installation() {
     let run = pushing.hook(&["install", "--", "--treshold", "5%"]).expect(2);
     says(&run, &["invalid options of `diff`", "--threshold"]);
     says(&pushing.hook(&["install", "--base", "mian"]).expect(102), &["mian", "main"]);
+    for (words, named) in [(&["main"][..], "`main`"), (&["--head", "HEAD~1"], "--head"), (&["a..b"], "`a..b`")] {
+        let run = pushing.hook(&[&["install", "--"], words].concat()).expect(2);
+        says(&run, &[named, "each push names its versions", "`hook install --base REV`"]);
+    }
     says(&pushing.hook(&["status"]).expect(0), &["Not  installed"]);
     let mut run = pushing.command(pushing.project.path(), "sh");
     run.args(["-c", &format!("echo nonsense | {} hook run", env!("CARGO_BIN_EXE_cargo-perfunit"))]);

@@ -8,8 +8,8 @@ use crate::terminal::{BAD, DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text,
 use crate::{causes, caveats, sections};
 use perfunit_model::format::{self, Glyphs, count, one_line};
 use perfunit_model::{
-    Conclusion, Denied, Function, GeneratedCalls, Generation, Outcome, Part, Run, Selection, Sharding, Stages,
-    UnseenBecause, Verdict, WithoutWorkload,
+    Conclusion, Denied, Function, GeneratedCalls, Generation, Outcome, Part, Run, Selection, Sharding, Stages, Verdict,
+    WithoutWorkload,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -124,10 +124,10 @@ fn growth(run: &Run, sections: &Sections<'_>, detail: Detail, screen: &mut Scree
             let functions = count(growth.compared.len(), "function");
             screen.status("Growth", DIM, &Text::plain(format!("work grows as before in {functions}")));
         }
-        None if growth.unseen.iter().any(|unseen| matches!(unseen.because, UnseenBecause::Unclear { .. })) => {
-            screen.status("Growth", WARN, &Text::plain("whether work grows as before is known of no function"));
+        None if growth.has_only_narrow_lengths() => {
+            screen.status("Growth", WARN, &Text::plain("no function was called with lengths over four octaves"));
         }
-        None => screen.status("Growth", WARN, &Text::plain("no function was called with lengths over four octaves")),
+        None => screen.status("Growth", WARN, &Text::plain("whether work grows as before is known of no function")),
     }
     let shown = detail.limit(GROWING);
     let (growing, unknown) = (sections.items(Kind::Growth), sections.items(Kind::GrowthUnknown));

@@ -1,7 +1,7 @@
 //! `cargo perfunit hook install` and `uninstall`.
 
 use super::super::arguments::{folder, real};
-use super::super::diff::DiffRequest;
+use super::super::diff::{DiffArguments, DiffRequest};
 use super::check::{CheckArguments, only_manifest};
 use crate::hook::{self, Installed, Managing, Origin, Removed, Stored};
 use clap::Args;
@@ -31,10 +31,12 @@ impl InstallArguments {
     /// Writes the hook, or prints what to add to the hook manager's configuration.
     pub fn run(&self) -> Result<ExitCode> {
         // Invalid options of `diff` are reported now instead of at the next push.
-        self.check.diff_arguments()?.resolve()?;
+        let diff = self.check.diff_arguments()?;
+        diff.resolve()?;
         let terminal = Terminal::default();
         let folder = folder()?;
         let repository = Repository::discover(&folder)?;
+        names_no_version(&diff, &repository)?;
         if let Some(base) = &self.check.base {
             repository.require_commit(base)?;
         }
@@ -68,6 +70,20 @@ impl InstallArguments {
         }
         Ok(ExitCode::Success)
     }
+}
+
+/// Checks that the options of `diff` leave the versions to the push.
+fn names_no_version(diff: &DiffArguments, repository: &Repository) -> Result<()> {
+    let is_version = |word: &&String| word.contains("..") || repository.has_commit(word);
+    let named = match (&diff.common.head, &diff.use_archive) {
+        (Some(_), _) => Some("--head".to_owned()),
+        (_, Some(_)) => Some("--use-archive".to_owned()),
+        _ => diff.common.filter.iter().find(is_version).map(|word| format!("the version `{word}`")),
+    };
+    named.map_or(Ok(()), |named| {
+        Err(Error::usage(format!("{named} cannot be among the options of `diff` after `--`: each push names its versions"))
+            .hint("`hook install --base REV` compares with the merge base with a revision; `-E 'test(NAME)'` selects tests that are named like one"))
+    })
 }
 
 impl InstallArguments {

@@ -85,10 +85,10 @@ pub fn our_folder(location: &Location, target_dir: Option<&Path>) -> Result<Path
         None => location.target_directory.clone(),
     };
     if target.starts_with(&location.workspace_root) {
-        return Ok(target.join("perfunit"));
+        return Ok(target.join(fs::OUR_FOLDER));
     }
     let workspace = cache::hash(location.workspace_root.as_os_str().as_encoded_bytes());
-    Ok(target.join(format!("perfunit-{workspace}")).join("perfunit"))
+    Ok(target.join(format!("perfunit-{workspace}")).join(fs::OUR_FOLDER))
 }
 
 /// Locks our folder. Only one run at a time may use the tree.

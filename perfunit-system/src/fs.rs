@@ -10,18 +10,28 @@ use tempfile::{NamedTempFile, TempDir};
 /// Hint for errors of full disks.
 pub const FREE_SPACE: &str = "free some disk space; `cargo perfunit clean` removes the state that cargo-perfunit keeps";
 
+/// Name of our folder below cargo's target folder.
+pub const OUR_FOLDER: &str = "perfunit";
+
 /// Builds the error of a failed operation.
 pub fn io_error<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |error| {
         let message = Error::setup(format!("cannot {verb} {}: {error}", path.display()));
         match error.kind() {
             io::ErrorKind::StorageFull => message.hint(FREE_SPACE),
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::NotADirectory => {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::NotADirectory
+                if is_ours(path) =>
+            {
                 message.hint("choose a writable folder with --target-dir or CARGO_TARGET_DIR")
             }
             _ => message,
         }
     }
+}
+
+/// Returns whether a path is in the folder that we have below cargo's target folder.
+fn is_ours(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == OUR_FOLDER)
 }
 
 /// Appends an ending to a path's name.

@@ -157,7 +157,7 @@ pub struct CargoArguments {
     pub lto: Option<Lto>,
     /// Directory for all generated artifacts.
     ///
-    /// cargo-perfunit uses the `perfunit` folder in it.
+    /// cargo-perfunit uses the `perfunit` folder in it, or one for each workspace if it is outside of the workspace.
     #[arg(long, value_name = "DIRECTORY", hide_short_help = true)]
     pub target_dir: Option<PathBuf>,
     /// Path to Cargo.toml.

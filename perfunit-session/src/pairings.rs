@@ -142,15 +142,15 @@ impl Plan {
     }
 
     /// Adds the results of both pairings to the summary of the selection.
-    pub fn describe(&self, selection: Selection, unseen: &CoverageGaps, session: &Session<'_>) -> Selection {
-        let excluded: Vec<&Outcome> = self.candidates().flat_map(|candidates| &candidates.excluded).collect();
-        let mut selection =
-            summary::describe(selection, self.tests_to_measure(), &excluded, session.selected.targets.len());
+    pub fn describe(&self, mut selection: Selection, unseen: &CoverageGaps, session: &Session<'_>) -> Selection {
         for target in self.candidates().flat_map(|candidates| &candidates.unmeasured_targets) {
             if !selection.unmeasured_targets.contains(target) {
                 selection.unmeasured_targets.push(target.clone());
             }
         }
+        let excluded: Vec<&Outcome> = self.candidates().flat_map(|candidates| &candidates.excluded).collect();
+        let targets = session.selected.targets.len();
+        let mut selection = summary::describe(selection, self.tests_to_measure(), &excluded, targets);
         unseen.describe(&mut selection);
         selection.uncovered = unseen.uncovered_after(excluded.into_iter());
         selection

@@ -1,6 +1,8 @@
 //! Summarizes the selection.
 
-use perfunit_model::{ChangedPart, Effect, Listed, NothingBecause, Outcome, Reason, Selection, TestId, variant_name};
+use perfunit_model::{
+    ChangedPart, Effect, Listed, NothingBecause, Outcome, Reason, Selection, TestId, UnmeasuredTarget, variant_name,
+};
 use perfunit_select::Candidate;
 use std::collections::BTreeSet;
 
@@ -32,8 +34,10 @@ fn nothing_because(selection: &Selection, targets: usize) -> Option<NothingBecau
     let of_all = selection.found - count(&Reason::Ignored);
     let all = |kinds: &[Reason]| of_all > 0 && kinds.iter().map(count).sum::<usize>() == of_all;
     let not_executed = Reason::NotExecuted { functions: 0, programs: Vec::new() };
+    // Such a target may have tests, which are unknown.
+    let is_target = |target: &UnmeasuredTarget| matches!(target, UnmeasuredTarget::Target { .. });
     Some(match selection.found {
-        0 if targets == 0 => return None,
+        0 if targets == 0 || selection.unmeasured_targets.iter().any(is_target) => return None,
         0 => NothingBecause::NoTests { targets },
         _ if all(&[Reason::SameExecutable]) => NothingBecause::SameExecutables,
         _ if all(&[Reason::SameExecutable, Reason::SameCode]) => NothingBecause::SameCode,
@@ -68,7 +72,7 @@ pub fn list_tests(chosen: Vec<Candidate>, excluded: Vec<Outcome>, by_name: &BTre
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::samples;
+    use perfunit_model::{NoTests, samples};
 
     #[test]
     fn ignored_tests_do_not_count_as_tests_that_can_have_changed() {
@@ -82,7 +86,16 @@ mod tests {
         assert_eq!(because(&[same.clone(), Reason::Ignored]), Some(NothingBecause::SameExecutables));
         assert_eq!(because(&[same.clone(), Reason::Ignored, Reason::SameCode]), Some(NothingBecause::SameCode));
         assert_eq!(because(&[Reason::Ignored]), None);
+        assert_eq!(because(&[]), Some(NothingBecause::NoTests { targets: 1 }));
         assert_eq!(because(&[same, Reason::Filtered]), None);
+    }
+
+    #[test]
+    fn a_target_that_is_not_built_may_have_tests() {
+        let target = samples::test("a").target;
+        let unmeasured_targets = vec![UnmeasuredTarget::Target { target, why: NoTests::NotBuilt }];
+        let selection = Selection { unmeasured_targets, ..samples::run(Vec::new()).selection };
+        assert_eq!(describe(selection, 0, &[], 1).nothing_because, None);
     }
 
     #[test]

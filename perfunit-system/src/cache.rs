@@ -64,12 +64,25 @@ pub fn folder(fallback: &Path) -> Result<PathBuf> {
 
 /// Returns `PERFUNIT_CACHE_DIR`, else `XDG_CACHE_HOME`, else `~/.cache`; `None` if it is not writable.
 pub fn users_folder() -> Result<Option<PathBuf>> {
-    let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let chosen = var("PERFUNIT_CACHE_DIR")
-        .or_else(|| var("XDG_CACHE_HOME").map(|dir| dir.join("cargo-perfunit")))
-        .or_else(|| var("HOME").map(|dir| dir.join(".cache/cargo-perfunit")))
-        .filter(|dir| private_dir(dir).is_ok() && os::is_writable(dir));
+    let chosen = chosen_folder(&|name| std::env::var_os(name).map(PathBuf::from))?;
+    let chosen = chosen.filter(|dir| private_dir(dir).is_ok() && os::is_writable(dir));
     chosen.map(|dir| trust(&dir).map(|()| dir)).transpose()
+}
+
+/// Returns the folder that these variables choose. A relative path would be in the user's tree.
+fn chosen_folder(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Option<PathBuf>> {
+    let named = |name: &str| variable(name).filter(|path| !path.as_os_str().is_empty());
+    if let Some(dir) = named("PERFUNIT_CACHE_DIR") {
+        if dir.is_relative() {
+            return Err(Error::usage(format!("PERFUNIT_CACHE_DIR is a relative path: {}", dir.display()))
+                .hint("set it to an absolute path, outside of the working tree"));
+        }
+        return Ok(Some(dir));
+    }
+    // The XDG base directory specification says to ignore relative paths.
+    let absolute = |name: &str| named(name).filter(|path| path.is_absolute());
+    let of_xdg = absolute("XDG_CACHE_HOME").map(|dir| dir.join("cargo-perfunit"));
+    Ok(of_xdg.or_else(|| absolute("HOME").map(|dir| dir.join(".cache/cargo-perfunit"))))
 }
 
 /// Refuses a folder in which another user could place programs that we would run.
@@ -178,6 +191,7 @@ pub fn prune(dir: &Path, keep: usize, spared: Duration) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perfunit_model::error::ExitCode;
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
@@ -193,6 +207,22 @@ mod tests {
         std::fs::write(&file, "ab").unwrap();
         let key = KeyBuilder::default().with_file(file.path()).unwrap().with("c").finish();
         assert_eq!(key, KeyBuilder::default().with("ab").with("c").finish());
+    }
+
+    #[test]
+    fn a_relative_path_chooses_no_folder() {
+        let choose = |set: &[(&str, &str)]| {
+            let variable = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, path)| (*path).into());
+            chosen_folder(&variable).map(|dir| dir.unwrap_or_default().display().to_string())
+        };
+        let home = ("HOME", "/h");
+        assert_eq!(choose(&[("PERFUNIT_CACHE_DIR", "/a"), ("XDG_CACHE_HOME", "/b"), home]).unwrap(), "/a");
+        assert_eq!(choose(&[("PERFUNIT_CACHE_DIR", ""), ("XDG_CACHE_HOME", "/b"), home]).unwrap(), "/b/cargo-perfunit");
+        assert_eq!(choose(&[("XDG_CACHE_HOME", "b"), home]).unwrap(), "/h/.cache/cargo-perfunit");
+        assert_eq!(choose(&[("XDG_CACHE_HOME", "b"), ("HOME", ".")]).unwrap(), "");
+        let error = choose(&[("PERFUNIT_CACHE_DIR", "a"), home]).unwrap_err();
+        assert_eq!(error.code(), ExitCode::Usage);
+        assert!(error.to_string().contains("PERFUNIT_CACHE_DIR is a relative path: a\nhint: "), "{error}");
     }
 
     #[test]

@@ -262,17 +262,19 @@ struct Candidate<'repo> {
 impl Repository {
     /// Chooses the base for `head`, and returns a note that explains the choice.
     pub(super) fn default_base<'repo>(&'repo self, head: &Head<'repo>) -> Result<(Base<'repo>, String)> {
+        let mut merged_into = None;
         for Candidate { label, tip, because } in self.candidates(head) {
             match self.merge_base(tip.id(), head.commit.id())? {
                 Some(commit) if commit.id() != head.commit.id() || head.dirty => {
                     let note = format!("comparing with `{label}`, {because}");
                     return Ok((Base::merge_base(&label, &tip, commit), note));
                 }
+                Some(_) => merged_into = merged_into.or(Some(label)),
                 None if self.inner.is_shallow() => return Err(problem::no_merge_base(&label, &head.label, true)),
-                _ => {}
+                None => {}
             }
         }
-        self.own_base(head)
+        self.own_base(head, merged_into.as_deref())
     }
 
     /// Returns the upstream and the default branch, or nothing if `head` is the default branch or not a branch. An upstream of
@@ -316,8 +318,9 @@ impl Repository {
         })
     }
 
-    /// Returns the base of a head without another branch to compare with: its own last commit or its parent.
-    fn own_base<'repo>(&'repo self, head: &Head<'repo>) -> Result<(Base<'repo>, String)> {
+    /// Returns the base of a head without commits that another branch lacks: its own last commit or its parent.
+    /// `merged_into` is a branch that has all commits of head.
+    fn own_base<'repo>(&'repo self, head: &Head<'repo>, merged_into: Option<&str>) -> Result<(Base<'repo>, String)> {
         let Head { commit, label, branch, dirty } = head;
         let place = branch.as_ref().map_or_else(|| format!("`{label}`"), |branch| format!("`{branch}`"));
         if *dirty {
@@ -328,7 +331,11 @@ impl Repository {
             return Err(problem::no_parent(label, self.inner.is_shallow()));
         }
         let parent = commit.parent(0).map_err(|_| problem::no_parent(label, self.inner.is_shallow()))?;
-        let note = format!("comparing `{label}` with its parent commit: {place} has no other branch to compare with");
+        let because = match merged_into {
+            Some(branch) => format!("{place} has no commits that `{branch}` does not have"),
+            None => format!("{place} has no other branch to compare with"),
+        };
+        let note = format!("comparing `{label}` with its parent commit: {because}");
         Ok((Base { label: format!("{label}~1"), commit: parent }, note))
     }
 }

@@ -80,9 +80,12 @@ fn a_merged_branch_is_compared_with_its_parent() {
     let tip = fixture.commit(&[("a", "2")]);
     fixture.branch("topic");
     check(&fixture, None, None, "HEAD~1 -> HEAD");
+    let note = || fixture.resolve(None, None).unwrap().note.unwrap();
+    assert!(note().ends_with("`topic` has no commits that `main` does not have"), "{}", note());
     fixture.remote_branch("main", tip);
     fixture.switch("main");
     check(&fixture, None, None, "HEAD~1 -> HEAD");
+    assert!(note().ends_with("`main` has no other branch to compare with"), "{}", note());
     fixture.raw.set_head_detached(tip).unwrap();
     check(&fixture, None, None, "HEAD~1 -> HEAD");
 }

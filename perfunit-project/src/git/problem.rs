@@ -74,15 +74,24 @@ pub(super) fn no_commits() -> Error {
         .hint("commit once, make a change, and run again")
 }
 
+/// Meaning of a word that is not a known revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    Revision,
+    /// A positional argument, which may also be a part of a test's name.
+    RevisionOrTests,
+}
+
 /// Builds an error for a revision that does not exist. `near` lists similar names.
-pub(super) fn unknown_revision(name: &str, near: &[String], shallow: bool) -> Error {
+pub(super) fn unknown_revision(name: &str, word: Word, near: &[String], shallow: bool) -> Error {
     let error = Error::setup(format!("unknown revision `{name}`"));
     let hint = match near {
         [] if shallow => FETCH_MORE.to_owned(),
         [] => "`git fetch` updates remote branches; `git branch --all` lists the branches available here".to_owned(),
         names => format!("did you mean `{}`?", names.join("` or `")),
     };
-    let may_be_a_test = name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':');
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':');
+    let may_be_a_test = word == Word::RevisionOrTests && is_name;
     let of_tests = format!("; to select tests by name, use `-E 'test({name})'`");
     error.hint(if may_be_a_test { hint + &of_tests } else { hint })
 }

@@ -1,5 +1,6 @@
 //! The two versions to compare, from the command line.
 
+use super::problem::Word;
 use super::{Repository, problem};
 use git2::{BranchType, Commit, ErrorCode, Oid};
 use perfunit_model::error::{Error, Result};
@@ -77,9 +78,19 @@ fn end(revision: &str) -> String {
 impl Repository {
     /// Finds the commit of a revision in git's notation.
     pub(super) fn commit(&self, name: &str) -> Result<Commit<'_>> {
+        self.find_commit(name, Word::Revision)
+    }
+
+    /// Finds the commit of a positional argument, which may be a revision or select tests by name.
+    pub(super) fn commit_of_positional(&self, word: &str) -> Result<Commit<'_>> {
+        self.find_commit(word, Word::RevisionOrTests)
+    }
+
+    fn find_commit(&self, name: &str, word: Word) -> Result<Commit<'_>> {
         let object = self.inner.revparse_single(name).map_err(|error| match error.code() {
             ErrorCode::Ambiguous => problem::ambiguous_revision(name),
-            _ => problem::unknown_revision(name, &self.meant(name), self.inner.is_shallow()),
+            _ if self.inner.head().is_err_and(|error| error.code() == ErrorCode::UnbornBranch) => problem::no_commits(),
+            _ => problem::unknown_revision(name, word, &self.meant(name), self.inner.is_shallow()),
         })?;
         object.peel_to_commit().map_err(|_| problem::not_a_commit(name))
     }
@@ -167,12 +178,14 @@ impl Repository {
                 Ok(Comparison { versions, note: None })
             }
             Request::Against { base, head } => {
+                // A word next to `--head` or in `BASE...HEAD` is more likely a revision.
+                let word = if head.is_some() { Word::Revision } else { Word::RevisionOrTests };
                 let head = match head {
                     Some(revision) => self.named_head(revision)?,
                     None => self.working_tree_head()?,
                 };
                 let (base, note) = match base {
-                    Some(revision) => (self.named_base(revision, &head)?, None),
+                    Some(revision) => (self.named_base(revision, word, &head)?, None),
                     None => self.default_base(&head).map(|(base, note)| (base, Some(note)))?,
                 };
                 let versions = Sides { base: version(&base.label, &base.commit), head: head_version(&head) };
@@ -181,8 +194,8 @@ impl Repository {
         }
     }
 
-    fn named_base<'repo>(&'repo self, revision: &str, head: &Head<'repo>) -> Result<Base<'repo>> {
-        let tip = self.commit(revision)?;
+    fn named_base<'repo>(&'repo self, revision: &str, word: Word, head: &Head<'repo>) -> Result<Base<'repo>> {
+        let tip = self.find_commit(revision, word)?;
         let shallow = self.inner.is_shallow();
         let commit = self
             .merge_base(tip.id(), head.commit.id())?

@@ -108,7 +108,9 @@ impl Repository {
                 return Err(Error::usage(format!("`{range}`: a history needs a range from one commit to a later one"))
                     .hint("use two dots: `BASE..HEAD`"));
             }
-            let (base, head) = range.split_once("..").unwrap_or((range, "HEAD"));
+            let Some((base, head)) = range.split_once("..") else {
+                return Ok((self.commit_of_positional(range)?, self.commit("HEAD")?, None));
+            };
             return Ok((self.commit(&or_head(base))?, self.commit(&or_head(head))?, None));
         }
         let head = self.head_commit()?;

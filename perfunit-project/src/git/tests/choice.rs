@@ -1,8 +1,9 @@
 //! Choice of the two versions, and errors if there is no choice.
 
 use super::super::fixture::Fixture;
-use super::super::{Repository, Request};
+use super::super::{Repository, Request, Walk};
 use super::{check_fails, git};
+use perfunit_model::error::Error;
 use std::fs;
 
 /// Checks `base -> head (note)` for arguments as typed.
@@ -120,6 +121,7 @@ fn a_merge_commit_is_compared_with_its_first_parent_and_merge_bases_see_both() {
 fn what_cannot_be_compared_is_explained() {
     let fixture = Fixture::unborn();
     check_fails(&fixture.resolve(None, None).unwrap_err(), "no commits yet", "commit once");
+    check_fails(&fixture.open().describe("HEAD").unwrap_err(), "no commits yet", "commit once");
     fixture.commit(&[("a", "1")]);
     check_fails(&fixture.resolve(None, None).unwrap_err(), "first commit", "pass the revision");
     fixture.remote_branch("release", fixture.raw.head().unwrap().target().unwrap());
@@ -127,6 +129,22 @@ fn what_cannot_be_compared_is_explained() {
     check_fails(&fixture.resolve(Some("mian"), None).unwrap_err(), "unknown revision `mian`", "`main`");
     check_fails(&fixture.resolve(Some("v1.0-rc"), None).unwrap_err(), "unknown revision `v1.0-rc`", "git fetch");
     check_fails(&fixture.resolve(Some("HEAD:a"), None).unwrap_err(), "not a commit", "branch");
+}
+
+#[test]
+fn only_a_positional_argument_may_name_tests() {
+    let fixture = Fixture::new(&[("a", "1")]);
+    let names_tests = |error: Error| error.to_string().contains("`-E 'test(parser)'`");
+    let resolve = |base, head| names_tests(fixture.resolve(base, head).unwrap_err());
+    assert!(resolve(Some("parser"), None));
+    assert!(!resolve(None, Some("parser")));
+    assert!(!resolve(Some("parser..HEAD"), None) && !resolve(Some("parser...HEAD"), None));
+    let repository = fixture.open();
+    let walk = |range: &str| Walk { range: Some(range.to_owned()), ..Walk::default() };
+    assert!(names_tests(repository.walk(&walk("parser")).unwrap_err()));
+    assert!(!names_tests(repository.walk(&walk("parser..HEAD")).unwrap_err()));
+    assert!(!names_tests(repository.describe("parser").unwrap_err()));
+    assert!(!names_tests(repository.require_commit("parser").unwrap_err()));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::settings::Settings;
 use super::source::{At, Source, SourceOf, Sourced};
 use super::steps::Step;
 use super::tables::{AcceptTable, DataTable, OverrideTable, SkipTable};
-use super::values::{Gates, Time, Value};
+use super::values::{Day, Gates, Time, Value};
 use globset::Glob;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Acceptance, AcceptedIn, AcceptedLoss, Metric, Threshold};
@@ -132,12 +132,13 @@ impl AcceptTable {
     /// Builds the acceptance, or the error that says what is wrong.
     pub fn validate(&self, place: SourceOf<'_>) -> Result<Acceptance> {
         let Self { name, at_most, because, until } = self;
-        if !date::is_day(until.value()) {
-            return Err(Error::usage(format!("{}: `{}` is not a day", place(until.span()), until.value()))
+        let Day(day) = until.value();
+        if !date::is_day(day) {
+            return Err(Error::usage(format!("{}: `{day}` is not a day", place(until.span())))
                 .hint("write the last day on which the slowdown is accepted: until = \"2026-12-31\""));
         }
         let here = place(name.span());
-        let from = AcceptedIn::Configuration { place: here.to_string(), until: until.value().clone() };
+        let from = AcceptedIn::Configuration { place: here.to_string(), until: day.clone() };
         let problem = |why| {
             Error::usage(format!("{here}: this entry accepts nothing: {why}"))
                 .hint("write name = \"tests::long_lines\", at-most = \"5%\" and because = \"it checks for overflow\"")

@@ -1,7 +1,7 @@
 //! Tables of the configuration file that concern some tests or files, as parsed.
 
 use super::source::At;
-use super::values::{Gates, Time};
+use super::values::{Day, Gates, Time};
 use perfunit_model::Threshold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,8 @@ pub struct AcceptTable {
     /// Why it is accepted; shown in the report.
     pub because: At<String>,
     /// The last day on which it is accepted: `2026-12-31`.
-    pub until: At<String>,
+    #[schemars(with = "String")]
+    pub until: At<Day>,
 }
 
 /// `[[data]]`: effect of changes to some data files.

@@ -10,7 +10,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer};
 use serde_json::json;
 use std::borrow::Cow;
+use std::fmt;
 use std::time::Duration;
+use toml::value::Datetime;
 
 /// Longest accepted duration: longer than any useful wait, but too short to overflow a clock.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
@@ -52,6 +54,10 @@ pub struct Time(pub Duration);
 /// A duration, or no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit(pub Option<Duration>);
+
+/// The text of a day, written as a string or as TOML's own date.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Day(pub String);
 
 /// A git revision, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -211,6 +217,32 @@ impl<'de> Deserialize<'de> for Revision {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let expected = "a revision like \"v1.2.0\", or \"none\"";
         deserializer.deserialize_str(Written { expected, read: Self::read, number: None })
+    }
+}
+
+impl<'de> Deserialize<'de> for Day {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(DayVisitor)
+    }
+}
+
+struct DayVisitor;
+
+impl<'de> de::Visitor<'de> for DayVisitor {
+    type Value = Day;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a day like \"2026-12-31\"")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Day, E> {
+        Ok(Day(text.to_owned()))
+    }
+
+    // toml passes its dates as a map.
+    fn visit_map<A: de::MapAccess<'de>>(self, date: A) -> Result<Day, A::Error> {
+        let date = Datetime::deserialize(de::value::MapAccessDeserializer::new(date))?;
+        Ok(Day(date.to_string()))
     }
 }
 

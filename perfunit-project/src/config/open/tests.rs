@@ -138,7 +138,12 @@ fn accepted_slowdowns_have_a_size_a_reason_and_an_end() {
     check_refusal(&entry("5", "x", "2026-12-31"), "ci", &["p.toml:2", "`5` is not a percentage"]);
     check_refusal(&entry("5%", " ", "2026-12-31"), "ci", &["p.toml:2", "the reason is empty"]);
     check_refusal(&entry("5%", "x", "2026-2-31"), "ci", &["p.toml:5: `2026-2-31` is not a day"]);
-    let text = entry("5%", "x", "2026-12-31") + &entry("7%", "y", "2026-11-30");
+    let unquoted = |until: &str| entry("5%", "x", until).replace(&format!("\"{until}\""), until);
+    check_refusal(&unquoted("2026-12-31T10:00:00"), "ci", &["p.toml:5: `2026-12-31T10:00:00` is not a day"]);
+    let error = File::read("p.toml", &unquoted("5")).unwrap_err().to_string();
+    assert!(error.contains("p.toml:5") && error.contains("expected a day like \"2026-12-31\""), "{error}");
+    // TOML has dates of its own.
+    let text = unquoted("2026-12-31") + &entry("7%", "y", "2026-11-30");
     let mut resolved = configuration(&text).resolve_with(None, Layer::default(), Layer::default()).unwrap();
     resolved.drop_expired("2026-11-30");
     assert_eq!((resolved.rules.acceptances.len(), resolved.warnings.len()), (2, 0));

@@ -16,6 +16,7 @@ const FORMAT: u32 = 12;
 const KEPT: usize = 20;
 /// Older runs are removed, except the last one.
 const OLDEST: Duration = Duration::from_hours(30 * 24);
+const WHERE: &str = "saved runs are `run.json` files below `target/perfunit/runs`";
 /// Name of the file in a run's folder.
 pub const FILE: &str = "run.json";
 
@@ -122,7 +123,8 @@ pub fn find_run(ours: &Path, name: &str) -> Result<(PathBuf, Record)> {
 
 /// Reads a run from its file, which may come from another machine.
 pub fn read(path: &Path) -> Result<Record> {
-    let text = fs::read(path)?;
+    let text = fs::read_if_exists(path)?
+        .ok_or_else(|| Error::usage(format!("no saved run at {}", path.display())).hint(WHERE))?;
     let damaged = |error: &serde_json::Error| {
         Error::usage(format!("{} is damaged: {error}", path.display())).hint("run `cargo perfunit diff` again")
     };
@@ -133,8 +135,7 @@ pub fn read(path: &Path) -> Result<Record> {
             Ok(header) if header.format != FORMAT => of_another_version(path, &header),
             Ok(_) => damaged(&error),
             Err(other) if other.is_data() => {
-                Error::usage(format!("{} is not a saved run of cargo-perfunit: {other}", path.display()))
-                    .hint("saved runs are `run.json` files below `target/perfunit/runs`")
+                Error::usage(format!("{} is not a saved run of cargo-perfunit: {other}", path.display())).hint(WHERE)
             }
             Err(error) => damaged(&error),
         }),

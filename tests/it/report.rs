@@ -126,7 +126,8 @@ fn runs_are_listed_and_found_by_id_or_file() {
     assert!(wrong(id).contains("is not a saved run of cargo-perfunit"), "{}", wrong(id));
     let text = project.perfunit(["report", "--list"]).expect(0).stdout;
     assert!(text.contains("is not a saved run"), "{text}");
-    project.perfunit(["report", "--run", "no/such/run.json"]).expect(102);
+    assert!(wrong("no/such/run.json").contains("no saved run at no/such/run.json"));
+    assert!(wrong("./src").contains("no saved run at ./src/run.json"));
 }
 
 #[test]

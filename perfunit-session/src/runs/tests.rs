@@ -1,4 +1,5 @@
 use super::*;
+use perfunit_model::error::ExitCode;
 use perfunit_model::samples;
 use perfunit_model::{Measured, Reason};
 
@@ -23,6 +24,20 @@ fn a_run_reads_back_as_it_was() {
     let found = read(&path).unwrap();
     assert_eq!((&found.run, &found.profiles, &found.id), (&kept.run, &kept.profiles, &kept.id));
     assert_eq!(found.contents, kept.contents);
+}
+
+#[test]
+fn a_file_without_a_run_is_a_usage_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE);
+    let error = |said: &str| {
+        let error = read(&path).unwrap_err();
+        assert_eq!(error.code(), ExitCode::Usage);
+        assert!(error.to_string().contains(said) && error.to_string().contains("hint: "), "{error}");
+    };
+    error("no saved run at ");
+    fs::write(&path, "{}").unwrap();
+    error("is not a saved run");
 }
 
 #[test]

@@ -103,12 +103,19 @@ fn accepted_loss(outcome: &Outcome, accepted: &AcceptedLoss) -> String {
     format!("{now}, {accepted}")
 }
 
-/// Formats the accepted losses of a project.
+/// Returns the name of the pinned version.
+pub fn pinned(accepted: &AcceptedVersion) -> VersionName {
+    VersionName { label: accepted.revision.clone(), commit: accepted.commit.clone(), dirty: false }
+}
+
+/// Formats the pinned version and the accepted losses of a project.
 pub fn project(accepted: &AcceptedVersion) -> String {
-    let AcceptedVersion { revision, commit, losses } = accepted;
-    let version = VersionName { label: revision.clone(), commit: commit.clone(), dirty: false };
-    let mut text = format!("{version}, with losses of {}\n", count(losses.len(), "test"));
-    for accepted in losses {
+    let version = pinned(accepted);
+    let mut text = match accepted.losses.len() {
+        0 => format!("{version}, without accepted losses\n"),
+        tests => format!("{version}, with accepted losses of {}\n", count(tests, "test")),
+    };
+    for accepted in &accepted.losses {
         // Writing into a string cannot fail.
         let _ = writeln!(text, "  {}  {accepted}", one_line(&accepted.test));
     }

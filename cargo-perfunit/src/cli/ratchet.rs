@@ -83,8 +83,8 @@ impl RatchetArguments {
         let terminal = terminal(ColorChoice::default(), false);
         match &self.command {
             RatchetCommand::Set { revision, project } => {
-                let accepted = project.project()?.accept_version(revision)?;
-                terminal.status("Accepted", &format!("{} in {RATCHET_FILE}", ratchet::project(&accepted).trim_end()));
+                let accepted = project.project()?.pin_version(revision)?;
+                terminal.status("Pinned", &format!("{} in {RATCHET_FILE}", ratchet::pinned(&accepted)));
             }
             RatchetCommand::Accept { test, reason, project } => {
                 let accepted = project.project()?.accept_loss(test, reason)?;

@@ -35,15 +35,15 @@ impl Project {
         read_accepted(&self.root()?)
     }
 
-    /// Accepts a version at its current speed and removes the accepted losses. Replaces a file that cannot be read.
-    pub fn accept_version(&self, revision: &str) -> Result<AcceptedVersion> {
+    /// Pins a version and removes the accepted losses. Replaces a file that cannot be read.
+    pub fn pin_version(&self, revision: &str) -> Result<AcceptedVersion> {
         let Commit { id: commit, tags, .. } = Repository::discover(&self.folder)?.describe(revision)?;
         // Branches and `HEAD` can move, so a tag or the commit is stored.
         let tag = tags.iter().find(|tag| *tag == revision).or(tags.first()).map(String::as_str);
         let revision = tag.unwrap_or(short_commit(&commit)).to_owned();
-        let accepted = AcceptedVersion { revision, commit, losses: Vec::new() };
-        write_accepted(&self.root()?, &accepted)?;
-        Ok(accepted)
+        let pinned = AcceptedVersion { revision, commit, losses: Vec::new() };
+        write_accepted(&self.root()?, &pinned)?;
+        Ok(pinned)
     }
 
     /// Accepts the loss of a test that the last run measured.

@@ -413,6 +413,10 @@ fn install_prints_the_command_for_hook_managers() {
     says(&Run::of(by_pre_commit).expect(100), &["push of main blocked"]);
     let by_branch = pushing.hook(&[&["run", "--branch"], &QUICK[..]].concat()).expect(100);
     says(&by_branch, &["push of main blocked"]);
+    pushing.git(["checkout", "-q", "--detach"]).expect(0);
+    let detached = ["this push was not checked and is let through: no branch is checked out", "hint: "];
+    says(&pushing.hook(&["run", "--branch"]).expect(0), &detached);
+    says(&pushing.hook(&["run", "--branch", "--strict"]).expect(102), &["error: no branch is checked out"]);
 }
 
 #[test]

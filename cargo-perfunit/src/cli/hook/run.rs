@@ -113,6 +113,12 @@ impl RunArguments {
     }
 }
 
+/// Builds the error for `--branch` on a detached HEAD.
+fn no_branch() -> Error {
+    Error::setup("no branch is checked out, so `--branch` names no pushed version")
+        .hint("check out the branch to push, or run `hook run` without `--branch` on git's lines for pre-push hooks")
+}
+
 /// Returns the pushed ref in pre-commit's variables. pre-commit reads git's lines itself and passes one ref on.
 fn pushed_by_pre_commit() -> Option<String> {
     let variable = |name: &str| std::env::var(format!("PRE_COMMIT_{name}")).ok().filter(|value| !value.is_empty());
@@ -174,7 +180,8 @@ impl Push<'_> {
                 (None, lines.lines().filter(|line| !line.is_empty()).map(PushedRef::parse).collect::<Result<Vec<_>>>()?)
             }
             PushSource::Branch => {
-                repository.next_push()?.map(|(remote, pushed)| (Some(remote), vec![pushed])).unwrap_or_default()
+                let (remote, pushed) = repository.next_push()?.ok_or_else(no_branch)?;
+                (Some(remote), vec![pushed])
             }
         };
         let remote = remote.or(tracked).unwrap_or_else(|| "origin".to_owned());

@@ -147,6 +147,9 @@ fn what_is_wrong_is_refused_before_anything_is_built() {
     check(&["ratchet", "show"], 2, ".config/perfunit-ratchet.toml:3:10");
     project.write(FILE, "format = 9\n");
     check(&["diff", "HEAD~1"], 2, "has format 9");
+    check(&["show-config"], 2, "has format 9");
+    project.perfunit(["list", "HEAD~1"]).expect(0);
+    project.perfunit(["diff", "HEAD", "--ratchet", "none"]).expect(0);
     let pinned = project.perfunit(["ratchet", "set", "HEAD~1"]).expect(0).stderr;
     assert!(pinned.contains("Pinned") && !pinned.contains("losses"), "{pinned}");
     assert!(project.perfunit(["ratchet", "show"]).expect(0).stdout.contains("without accepted losses"));

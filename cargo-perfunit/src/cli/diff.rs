@@ -124,7 +124,7 @@ impl DiffArguments {
         let options = Options {
             archive: self.use_archive.clone(),
             output: self.output.clone(),
-            ratchet: ratchet_request(&settings.ratchet, resolved.accepted.as_ref()),
+            ratchet: ratchet_request(&settings.ratchet, resolved.accepted.as_ref())?,
             results: self.results()?,
             generated: settings.generated.value,
             growth: settings.growth.value,

@@ -49,6 +49,7 @@ impl ShowConfigArguments {
         let (folder, manifest) = place(self.manifest_path.as_deref())?;
         let typed = self.measuring.layer();
         let resolved = self.configuration.find(&folder, manifest.as_deref(), typed, terminal)?;
+        config::ratchet_request(&resolved.settings.ratchet, resolved.accepted.as_ref())?;
         term::print(&match self.message_format {
             MessageFormat::Human => settings::text(&resolved),
             MessageFormat::Json => settings::json(&resolved),

@@ -22,8 +22,8 @@ const PATH: &str = ".config/perfunit.toml";
 #[derive(Debug, Default)]
 pub struct Configuration {
     file: Option<File>,
-    /// Content of the project's ratchet file.
-    accepted: Option<AcceptedVersion>,
+    /// Content of the project's ratchet file, or why it cannot be read. Only commands that use the ratchet need it.
+    accepted: Option<Result<AcceptedVersion>>,
     /// Setup scripts of nextest's configuration.
     scripts: Vec<Step>,
     warnings: Vec<String>,
@@ -38,8 +38,8 @@ pub struct Resolved {
     pub settings: Settings,
     /// Settings for some tests and files.
     pub rules: Rules,
-    /// Content of the project's ratchet file.
-    pub accepted: Option<AcceptedVersion>,
+    /// Content of the project's ratchet file, or why it cannot be read.
+    pub accepted: Option<Result<AcceptedVersion>>,
     /// Warnings to show to the user.
     pub warnings: Vec<String>,
 }
@@ -55,7 +55,7 @@ impl Configuration {
             Some(_) => Some(cargo::locate(&cargo()?, folder, manifest)?.workspace_root),
             None => None,
         };
-        let accepted = root.as_deref().map(ratchet::read_accepted).transpose()?.flatten();
+        let accepted = root.as_deref().and_then(|root| ratchet::read_accepted(root).transpose());
         let scripts = match root.as_deref().map(|root| fs::read_if_exists(&root.join(steps::NEXTEST))).transpose()? {
             Some(Some(text)) => steps::nextest_scripts(utf8(steps::NEXTEST, &text)?, &|| Ok(cargo()?.host))?,
             _ => Vec::new(),
@@ -92,7 +92,8 @@ impl Configuration {
         let profile = profile.unwrap_or("default");
         self.check_profile(profile)?;
         let layers = self.of_file(profile).or(built_in::layer(profile)).or(self.of_file("default"));
-        let layers = layers.or(self.accepted.as_ref().map(ratchet::layer).unwrap_or_default());
+        let accepted = self.accepted.as_ref().and_then(|accepted| accepted.as_ref().ok());
+        let layers = layers.or(accepted.map(ratchet::layer).unwrap_or_default());
         let settings = typed.or(environment).or(layers).fill_defaults();
         let rules = self.rules(profile, &settings)?;
         Ok(Resolved {

@@ -87,13 +87,22 @@ pub fn layer(accepted: &AcceptedVersion) -> Layer {
     Layer { ratchet: Some(Sourced { value, from: Source::File { path: PATH.to_owned(), line } }), ..Layer::default() }
 }
 
-/// Builds the request for the ratchet comparison from the setting and the file.
-pub fn request(setting: &Sourced<Revision>, accepted: Option<&AcceptedVersion>) -> Option<RatchetRequest> {
-    let typed = setting.value.0.clone()?;
+/// Builds the request for the ratchet comparison from the setting and the file. Returns the error of a file that cannot
+/// be read, unless the setting says that there is no ratchet.
+pub fn request(
+    setting: &Sourced<Revision>,
+    accepted: Option<&Result<AcceptedVersion>>,
+) -> Result<Option<RatchetRequest>> {
+    let accepted = accepted.map(Result::as_ref).transpose().map_err(Error::clone);
+    let Some(typed) = setting.value.0.clone() else {
+        let is_chosen = !matches!(setting.from, Source::BuiltIn { .. });
+        return if is_chosen { Ok(None) } else { accepted.map(|_| None) };
+    };
+    let accepted = accepted?;
     let is_of_file = matches!(&setting.from, Source::File { path, .. } if path == PATH);
     // A tag can move, so use the recorded commit.
     let pinned = accepted.filter(|_| is_of_file).map(|accepted| accepted.commit.clone());
-    Some(RatchetRequest { revision: pinned.unwrap_or(typed), accepted: accepted.cloned() })
+    Ok(Some(RatchetRequest { revision: pinned.unwrap_or(typed), accepted: accepted.cloned() }))
 }
 
 #[cfg(test)]
@@ -122,13 +131,25 @@ mod tests {
     #[test]
     fn a_version_of_the_file_is_its_commit_and_another_one_what_was_typed() {
         let of_file = layer(&sample()).ratchet.unwrap();
-        let revision = |setting: Sourced<Revision>| Some(request(&setting, Some(&sample()))?.revision);
+        let revision = |setting: Sourced<Revision>| Some(request(&setting, Some(&Ok(sample()))).unwrap()?.revision);
         assert_eq!(revision(of_file).as_deref(), Some("3f2a91c"));
         assert_eq!(
             revision(Sourced::from_command_line(Revision(Some("v1.2.0".to_owned())))).as_deref(),
             Some("v1.2.0")
         );
         assert_eq!(revision(Sourced::from_command_line(Revision(None))), None);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_matters_only_to_a_ratchet() {
+        let unread = parse("format = 2\n");
+        let fails = |value: Option<&str>, from: Source| {
+            let setting = Sourced { value: Revision(value.map(str::to_owned)), from };
+            request(&setting, Some(&unread)).is_err()
+        };
+        assert!(fails(None, Source::BuiltIn { profile: "default".to_owned() }));
+        assert!(fails(Some("v1"), Source::CommandLine));
+        assert!(!fails(None, Source::CommandLine));
     }
 
     #[test]

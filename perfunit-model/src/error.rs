@@ -187,6 +187,13 @@ impl Error {
         self
     }
 
+    /// Adds a remark to the message, in parentheses.
+    #[must_use]
+    pub fn remark(mut self, remark: impl fmt::Display) -> Self {
+        self.message = format!("{} ({remark})", self.message);
+        self
+    }
+
     /// Adds the version that does not build.
     #[must_use]
     pub fn with_broken(mut self, side: Side, output: impl Into<String>) -> Self {

@@ -4,20 +4,25 @@ use super::options::{Accepting, Options};
 use super::second_comparison;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{AcceptedLoss, NotCompared, Run, VersionName, Warning};
+use perfunit_project::config::{RatchetRequest, Source};
 use perfunit_project::git::Repository;
+use std::fmt::Display;
 use std::time::Duration;
 
-/// The resolved version of the ratchet.
+/// The version of the ratchet.
 pub struct OlderVersion<'a> {
     options: &'a Options,
     pub version: VersionName,
+    /// The reason why the repository does not have the version.
+    missing: Option<NotCompared>,
     accepted: &'a [AcceptedLoss],
     /// A warning about the project's ratchet file, if part of it is unusable.
     pub warning: Option<Warning>,
 }
 
 impl<'a> OlderVersion<'a> {
-    /// Resolves the version, if requested, before anything is built.
+    /// Resolves the version, if requested, before anything is built. A typed version that does not exist is an error;
+    /// one that the project pins may only be missing in this clone.
     pub fn find(options: &'a Options) -> Result<Option<Self>> {
         let Some(request) = &options.ratchet else { return Ok(None) };
         if let Some(file) = &options.archive {
@@ -25,7 +30,14 @@ impl<'a> OlderVersion<'a> {
             return Err(Error::usage(format!("{file} has no builds for a comparison with a ratchet"))
                 .hint("use `--ratchet none`, and compare with the ratchet's version where both can be built"));
         }
-        let commit = Repository::discover(&options.folder)?.describe(&request.revision)?.id;
+        let (commit, missing) = match Repository::discover(&options.folder)?.describe(&request.revision) {
+            Ok(commit) => (commit.id, None),
+            Err(error) => {
+                let why = unknown(request, error)?;
+                let recorded = request.accepted.as_ref().filter(|accepted| accepted.commit == request.revision);
+                (recorded.map(|accepted| accepted.commit.clone()).unwrap_or_default(), Some(why))
+            }
+        };
         let (own, other) = match &request.accepted {
             Some(accepted) if accepted.commit == commit => (Some(accepted), None),
             other => (None, other.as_ref()),
@@ -35,17 +47,22 @@ impl<'a> OlderVersion<'a> {
         let warning =
             unused.map(|other| Warning::AcceptedForOther { accepted: other.revision.clone(), ratchet: label.clone() });
         let accepted = own.map_or(&[][..], |accepted| &accepted.losses);
-        Ok(Some(Self { options, version: VersionName { label, commit, dirty: false }, accepted, warning }))
+        let version = VersionName { label, commit, dirty: false };
+        Ok(Some(Self { options, version, missing, accepted, warning }))
     }
 
-    /// Returns the options for comparing with this base. If base is the ratchet's version, no second comparison shares
-    /// the error rate.
+    /// Returns the options for comparing with this base. If base is the ratchet's version, or if that is missing, no
+    /// second comparison shares the error rate.
     pub fn first(&self, base: &str) -> Options {
-        if base == self.version.commit { self.options.clone() } else { second_comparison::first(self.options) }
+        let is_only = self.missing.is_some() || base == self.version.commit;
+        if is_only { self.options.clone() } else { second_comparison::first(self.options) }
     }
 
     /// Returns the options for comparing with the ratchet's version in the remaining time.
     pub fn second(&self, first: &Run, elapsed: Duration) -> std::result::Result<Options, NotCompared> {
+        if let Some(missing) = &self.missing {
+            return Err(missing.clone());
+        }
         if first.base.commit == self.version.commit {
             return Err(NotCompared::IsBase);
         }
@@ -58,15 +75,24 @@ impl<'a> OlderVersion<'a> {
     }
 }
 
+/// Returns the reason to report for a version that is unknown, or the error if the version was typed.
+fn unknown(request: &RatchetRequest, error: Error) -> Result<NotCompared> {
+    let named = |place: &dyn Display| error.remark(format_args!("the version of the ratchet, from {place}"));
+    match &request.from {
+        Source::CommandLine => Err(named(&"--ratchet")),
+        from @ Source::Environment { .. } => Err(named(from)),
+        from => Ok(NotCompared::Failed { why: named(from).to_string() }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use perfunit_model::samples;
-    use perfunit_project::config::RatchetRequest;
     use perfunit_project::git::Request;
 
     fn options(budget: Option<Duration>) -> Options {
-        let request = RatchetRequest { revision: "v1".to_owned(), accepted: None };
+        let request = RatchetRequest { revision: "v1".to_owned(), from: Source::CommandLine, accepted: None };
         let mut options = Options { ratchet: Some(request), ..Options::default() };
         options.measuring.budget = budget;
         options
@@ -74,7 +100,7 @@ mod tests {
 
     fn older<'a>(options: &'a Options, commit: &str, accepted: &'a [AcceptedLoss]) -> OlderVersion<'a> {
         let version = VersionName { label: "v1".to_owned(), commit: commit.to_owned(), dirty: false };
-        OlderVersion { options, version, accepted, warning: None }
+        OlderVersion { options, version, missing: None, accepted, warning: None }
     }
 
     #[test]
@@ -93,6 +119,28 @@ mod tests {
         assert_eq!(against.second(&run, Duration::ZERO).err(), Some(NotCompared::IsBase));
         let first = against.first(&run.base.commit).measuring;
         assert_eq!((first.family, first.budget), (1, asked.measuring.budget));
+    }
+
+    #[test]
+    fn only_a_typed_version_must_exist() {
+        let unknown = |from: Source| {
+            let request = RatchetRequest { from, ..options(None).ratchet.unwrap() };
+            unknown(&request, Error::setup("unknown revision `v1`").hint("fetch it"))
+        };
+        let error = unknown(Source::CommandLine).unwrap_err().to_string();
+        assert_eq!(error, "unknown revision `v1` (the version of the ratchet, from --ratchet)\nhint: fetch it");
+        assert!(unknown(Source::Environment { name: "PERFUNIT_RATCHET".to_owned() }).is_err());
+        let why = unknown(Source::File { path: "ratchet.toml".to_owned(), line: 4 }).unwrap().to_string();
+        assert_eq!(why, "unknown revision `v1` (the version of the ratchet, from ratchet.toml:4) hint: fetch it");
+    }
+
+    #[test]
+    fn a_missing_version_is_not_compared_and_takes_no_share() {
+        let (asked, run) = (options(Some(Duration::from_mins(10))), samples::run(Vec::new()));
+        let missing = NotCompared::Failed { why: "unknown".to_owned() };
+        let against = OlderVersion { missing: Some(missing.clone()), ..older(&asked, "1f", &[]) };
+        assert_eq!(against.second(&run, Duration::ZERO).err(), Some(missing));
+        assert_eq!(against.first(&run.base.commit).measuring.family, 1);
     }
 
     #[test]

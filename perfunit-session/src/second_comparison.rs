@@ -53,11 +53,11 @@ pub fn not_compared(error: &Error) -> NotCompared {
 mod tests {
     use super::*;
     use perfunit_model::Side;
-    use perfunit_project::config::RatchetRequest;
+    use perfunit_project::config::{RatchetRequest, Source};
 
     #[test]
     fn both_comparisons_share_the_error_rate_and_the_time() {
-        let ratchet = Some(RatchetRequest { revision: "v1".to_owned(), accepted: None });
+        let ratchet = Some(RatchetRequest { revision: "v1".to_owned(), from: Source::CommandLine, accepted: None });
         let mut asked = Options { ratchet, generated: Generated::Uncovered, ..Options::default() };
         let minutes = |minutes| Some(Duration::from_mins(minutes));
         asked.measuring.budget = minutes(10);

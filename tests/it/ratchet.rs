@@ -123,6 +123,12 @@ fn a_ratchet_that_cannot_be_compared_fails() {
     assert_eq!(slower["ratchet"]["not_compared"]["kind"], "does-not-build");
     let same = diff(&project, &[&["HEAD~1", "--ratchet", "HEAD~1"], &JSON[..]].concat()).expect(0).json();
     assert_eq!(same["ratchet"]["not_compared"]["kind"], "is-base");
+    // The project pins a commit that this clone does not have.
+    project.write(FILE, format!("format = 1\nrevision = \"v1\"\ncommit = \"{}\"\n", "1b".repeat(20)));
+    let missing = diff(&project, &["HEAD"]).expect(102);
+    assert!(missing.stdout.contains("Unchanged  no test in 1 target can have changed"), "{}", missing.stdout);
+    assert!(missing.stdout.contains("not compared with v1: unknown revision `1b1b"), "{}", missing.stdout);
+    assert!(missing.stdout.contains(&format!("from {FILE}:4")), "{}", missing.stdout);
 }
 
 #[test]
@@ -133,7 +139,11 @@ fn what_is_wrong_is_refused_before_anything_is_built() {
         assert!(run.stderr.contains(part) && run.stderr.contains("hint: "), "{arguments:?}: {}", run.stderr);
         assert!(!run.stderr.contains("Compiling"), "{}", run.stderr);
     };
-    check(&["diff", "HEAD~1", "--ratchet", "v9"], 102, "unknown revision `v9`");
+    check(
+        &["diff", "HEAD~1", "--ratchet", "v9"],
+        102,
+        "unknown revision `v9` (the version of the ratchet, from --ratchet)",
+    );
     check(&["ratchet", "set", "v9"], 102, "unknown revision `v9`");
     check(&["ratchet", "accept", "mixes", "--reason", "why"], 2, "no .config/perfunit-ratchet.toml");
     assert!(project.perfunit(["ratchet", "show"]).expect(0).stdout.contains("no baseline is set"));

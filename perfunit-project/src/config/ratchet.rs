@@ -21,6 +21,9 @@ const HINT: &str = "`cargo perfunit ratchet set REV` recreates the file, without
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RatchetRequest {
     pub revision: String,
+    /// Source of the revision.
+    #[serde(default)]
+    pub from: Source,
     /// Content of the project's ratchet file.
     pub accepted: Option<AcceptedVersion>,
 }
@@ -102,7 +105,8 @@ pub fn request(
     let is_of_file = matches!(&setting.from, Source::File { path, .. } if path == PATH);
     // A tag can move, so use the recorded commit.
     let pinned = accepted.filter(|_| is_of_file).map(|accepted| accepted.commit.clone());
-    Ok(Some(RatchetRequest { revision: pinned.unwrap_or(typed), accepted: accepted.cloned() }))
+    let revision = pinned.unwrap_or(typed);
+    Ok(Some(RatchetRequest { revision, from: setting.from.clone(), accepted: accepted.cloned() }))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// The source of a setting.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Source {
     /// A built-in profile.
@@ -24,6 +24,7 @@ pub enum Source {
     /// An environment variable.
     Environment { name: String },
     /// A command-line option.
+    #[default]
     CommandLine,
     /// An attribute of the test in the source code.
     Attribute {

@@ -202,6 +202,7 @@ fn summary(listing: &Listing) -> Text {
     let text = if filtered > 0 { text.and(format!("; {filtered} excluded by the filter")) } else { text };
     match reachable.saturating_sub(*executed) {
         0 => text,
+        1 => text.and("; 1 more can reach the change but does not execute it"),
         idle => text.and(format!("; {idle} more can reach the change but do not execute it")),
     }
 }

@@ -126,6 +126,25 @@ fn the_tests_of_a_function_are_searched_together() {
 }
 
 #[test]
+fn commits_without_the_test_are_skipped() {
+    let project = history();
+    for (number, second) in [(8, 2000), (9, 6000), (10, 6000)] {
+        let renamed = two(1500, second).replace("fn of_second", "fn of_other");
+        project.write("src/lib.rs", format!("pub fn unused_{number}() {{}}\n{renamed}"));
+        project.commit(&format!("Commit {number}"));
+    }
+    let gone = search(&project, &[&["tests::of_second", "--good", "HEAD~3"][..], &QUICK].concat());
+    assert_eq!(steps(&gone), [["Commit 8", "Commit 9", "Commit 10"]], "{gone}");
+    let skipped = gone["skipped"].as_array().unwrap();
+    assert_eq!(skipped.len(), 2, "{gone}");
+    for commit in skipped {
+        assert!(commit.to_string().contains("does not have the test by this name"), "{gone}");
+    }
+    let new = search(&project, &[&["tests::of_other", "--good", "HEAD~4"][..], &QUICK].concat());
+    assert_eq!(steps(&new), [["Commit 9"]], "{new}");
+}
+
+#[test]
 fn what_cannot_be_searched_is_refused() {
     let project = history();
     let refused = |arguments: &[&str], code: i32, part: &str| {

@@ -82,7 +82,7 @@ pub fn bisect(request: &BisectRequest, terminal: Terminal) -> Result<Bisection> 
         explain,
         skipped: Vec::new(),
         terminal,
-        having: BTreeMap::new(),
+        traces: BTreeMap::new(),
     };
     let threshold = request.options.measuring.threshold.fraction().ln_1p();
     let searched = require_search(

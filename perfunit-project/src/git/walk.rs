@@ -284,20 +284,22 @@ impl Repository {
         Ok(lines)
     }
 
-    /// Returns whether a Rust file of a commit has this identifier.
-    pub fn has_identifier(&self, commit: &str, identifier: &str) -> Result<bool> {
+    /// Reads the Rust files of a commit that have this identifier.
+    pub fn files_with(&self, commit: &str, identifier: &str) -> Result<Vec<String>> {
         let failed = || problem::git_error(format!("search {commit}"));
         let tree = self.commit(commit)?.tree().map_err(failed())?;
         let is_other = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80);
-        let mut is_found = false;
+        let mut texts = Vec::new();
         let walked = tree.walk(git2::TreeWalkMode::PreOrder, |_, entry| {
             let blob = entry.name_bytes().ends_with(b".rs").then(|| self.inner.find_blob(entry.id()).ok()).flatten();
-            is_found =
-                blob.is_some_and(|blob| blob.content().split(is_other).any(|word| word == identifier.as_bytes()));
-            if is_found { git2::TreeWalkResult::Abort } else { git2::TreeWalkResult::Ok }
+            if let Some(blob) = blob
+                && blob.content().split(is_other).any(|word| word == identifier.as_bytes())
+            {
+                texts.push(String::from_utf8_lossy(blob.content()).into_owned());
+            }
+            git2::TreeWalkResult::Ok
         });
-        // Ending early is an error for the library.
-        if is_found { Ok(true) } else { walked.map(|()| false).map_err(failed()) }
+        walked.map(|()| texts).map_err(failed())
     }
 
     /// Reads a text file of a commit.
@@ -326,8 +328,9 @@ mod tests {
     fn identifiers_are_found_in_rust_files() {
         let fixture = Fixture::new(&[("a", "1"), ("src/lib.rs", "fn adds_up() {}"), ("notes", "other")]);
         let commit = fixture.commit(&[("a", "2")]).to_string();
-        let has = |identifier: &str| fixture.open().has_identifier(&commit, identifier).unwrap();
-        assert_eq!(["adds_up", "adds", "other"].map(has), [true, false, false]);
+        let files = |identifier: &str| fixture.open().files_with(&commit, identifier).unwrap();
+        assert_eq!(files("adds_up"), ["fn adds_up() {}"]);
+        assert!(files("adds").is_empty() && files("other").is_empty());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use perfunit_model::error::Result;
 use perfunit_model::{Change, Explain, Explanation, FoundStep, FoundTest, Outcome, Run, SourceChange, TestId};
 use perfunit_project::git::{DiffLine, Repository};
 use perfunit_select::source::{Place, extents};
+use std::ops::RangeInclusive;
 
 /// Maximum number of lines of a function's diff.
 const LINES: usize = 40;
@@ -64,17 +65,24 @@ fn source(explanation: &Explanation, base: &str, head: &str, repository: &Reposi
     let Some(extent) = extents(&text, &place).into_iter().find(|extent| extent.line == function.line) else {
         return Ok(None);
     };
+    let old = repository.text_at(base, &function.file)?.unwrap_or_default();
+    let before = extents(&old, &place).into_iter().find(|old| old.key == extent.key);
     let lines = repository.file_diff(base, head, &function.file)?;
-    let diff = within(lines, extent.first, extent.last);
+    let diff = within(lines, before.map(|before| before.first..=before.last), extent.first..=extent.last);
     let left_out = diff.len().saturating_sub(LINES);
     let is_changed = diff.iter().any(|line| !line.starts_with(' '));
     let diff = diff.into_iter().take(LINES).collect();
     Ok(is_changed.then(|| SourceChange { file: function.file.clone(), line: function.line, diff, left_out }))
 }
 
-/// Returns the lines of a diff within this range of head's lines.
-fn within(lines: Vec<DiffLine>, first: usize, last: usize) -> Vec<String> {
-    lines.into_iter().filter(|line| (first..=last).contains(&line.line)).map(|line| line.text).collect()
+/// Returns the lines of a diff that belong to a function with these lines in base and head. Removed lines of a function
+/// that base does not have under this name are those at its place.
+fn within(lines: Vec<DiffLine>, base: Option<RangeInclusive<usize>>, head: RangeInclusive<usize>) -> Vec<String> {
+    let belongs = |line: &DiffLine| match (line.removed, &base) {
+        (Some(removed), Some(base)) => base.contains(&removed),
+        _ => head.contains(&line.line),
+    };
+    lines.into_iter().filter(belongs).map(|line| line.text).collect()
 }
 
 #[cfg(test)]
@@ -91,8 +99,22 @@ mod tests {
 
     #[test]
     fn a_difference_is_that_of_the_function() {
-        let line = |line: usize, text: &str| DiffLine { text: text.to_owned(), line };
-        let lines = vec![line(3, "-a"), line(4, " b"), line(4, "-c"), line(5, "+d"), line(9, "+e")];
-        assert_eq!(within(lines, 4, 8), [" b", "-c", "+d"]);
+        let line = |line: usize, text: &str| DiffLine { text: text.to_owned(), line, removed: None };
+        let removed =
+            |removed: usize, line: usize, text: &str| DiffLine { text: text.to_owned(), line, removed: Some(removed) };
+        // Git writes the removed lines of neighbours first, all at the place of the first added one.
+        let lines = || {
+            vec![
+                removed(3, 3, "-a"),
+                line(3, " b"),
+                removed(5, 4, "-c"),
+                removed(6, 4, "-d"),
+                line(4, "+e"),
+                line(5, "+f"),
+            ]
+        };
+        assert_eq!(within(lines(), Some(4..=5), 3..=4), [" b", "-c", "+e"]);
+        assert_eq!(within(lines(), Some(6..=6), 5..=5), ["-d", "+f"]);
+        assert_eq!(within(lines(), None, 4..=4), ["-c", "-d", "+e"], "the function is new");
     }
 }

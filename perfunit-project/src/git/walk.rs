@@ -253,6 +253,8 @@ pub struct DiffLine {
     pub text: String,
     /// Line number in head; for a removed line, the number of the next line in head.
     pub line: usize,
+    /// Line number in base, if the line was removed.
+    pub removed: Option<usize>,
 }
 
 impl Repository {
@@ -278,7 +280,8 @@ impl Repository {
                 let at = line.new_lineno().map_or(next, |number| number as usize);
                 next = at + usize::from(line.new_lineno().is_some());
                 let text = format!("{}{}", line.origin(), String::from_utf8_lossy(line.content()).trim_end());
-                lines.push(DiffLine { text, line: at });
+                let removed = line.old_lineno().filter(|_| line.origin() == '-').map(|number| number as usize);
+                lines.push(DiffLine { text, line: at, removed });
             }
         }
         Ok(lines)
@@ -431,6 +434,8 @@ mod tests {
         let head = fixture.commit(&[("src/a.rs", "1\n2\n3\n4\nfive\nmore\n7\n8\n")]).to_string();
         let repository = fixture.open();
         let lines = repository.file_diff(&base, &head, "src/a.rs").unwrap();
+        let removed: Vec<usize> = lines.iter().filter_map(|line| line.removed).collect();
+        assert_eq!(removed, [5, 6]);
         let lines: Vec<(usize, &str)> = lines.iter().map(|line| (line.line, line.text.as_str())).collect();
         let expected =
             [(2, " 2"), (3, " 3"), (4, " 4"), (5, "-5"), (5, "-6"), (5, "+five"), (6, "+more"), (7, " 7"), (8, " 8")];

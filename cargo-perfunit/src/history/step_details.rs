@@ -68,7 +68,7 @@ fn source(explanation: &Explanation, base: &str, head: &str, repository: &Reposi
     let old = repository.text_at(base, &function.file)?.unwrap_or_default();
     let before = extents(&old, &place).into_iter().find(|old| old.key == extent.key);
     let lines = repository.file_diff(base, head, &function.file)?;
-    let diff = within(lines, before.map(|before| before.first..=before.last), extent.first..=extent.last);
+    let diff = within(lines, before.map(|before| before.first..=before.last).as_ref(), &(extent.first..=extent.last));
     let left_out = diff.len().saturating_sub(LINES);
     let is_changed = diff.iter().any(|line| !line.starts_with(' '));
     let diff = diff.into_iter().take(LINES).collect();
@@ -77,8 +77,8 @@ fn source(explanation: &Explanation, base: &str, head: &str, repository: &Reposi
 
 /// Returns the lines of a diff that belong to a function with these lines in base and head. Removed lines of a function
 /// that base does not have under this name are those at its place.
-fn within(lines: Vec<DiffLine>, base: Option<RangeInclusive<usize>>, head: RangeInclusive<usize>) -> Vec<String> {
-    let belongs = |line: &DiffLine| match (line.removed, &base) {
+fn within(lines: Vec<DiffLine>, base: Option<&RangeInclusive<usize>>, head: &RangeInclusive<usize>) -> Vec<String> {
+    let belongs = |line: &DiffLine| match (line.removed, base) {
         (Some(removed), Some(base)) => base.contains(&removed),
         _ => head.contains(&line.line),
     };
@@ -113,8 +113,8 @@ mod tests {
                 line(5, "+f"),
             ]
         };
-        assert_eq!(within(lines(), Some(4..=5), 3..=4), [" b", "-c", "+e"]);
-        assert_eq!(within(lines(), Some(6..=6), 5..=5), ["-d", "+f"]);
-        assert_eq!(within(lines(), None, 4..=4), ["-c", "-d", "+e"], "the function is new");
+        assert_eq!(within(lines(), Some(&(4..=5)), &(3..=4)), [" b", "-c", "+e"]);
+        assert_eq!(within(lines(), Some(&(6..=6)), &(5..=5)), ["-d", "+f"]);
+        assert_eq!(within(lines(), None, &(4..=4)), ["-c", "-d", "+e"], "the function is new");
     }
 }

@@ -126,6 +126,13 @@ impl TestId {
     }
 }
 
+impl TestId {
+    /// Returns whether this is the whole name of the test, alone or with its target as in reports.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.to_string() == name
+    }
+}
+
 impl fmt::Display for TestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.target, self.name)

@@ -109,7 +109,7 @@ fn split(request: &ExplainRequest) -> Result<[Option<ExplainRequest>; 2]> {
 }
 
 fn is_meant(test: &TestId, name: &str, exact: bool) -> bool {
-    test.name == name || test.to_string() == name || !exact && test.name.contains(name)
+    test.is_called(name) || !exact && test.name.contains(name)
 }
 
 fn explain_part(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {

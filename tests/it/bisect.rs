@@ -82,7 +82,7 @@ fn the_commit_is_named_with_its_function_and_its_difference() {
 #[test]
 fn a_search_builds_few_commits() {
     let project = history();
-    let arguments = ["bisect", "of_second", "--good", "HEAD~7", "--message-format", "json"];
+    let arguments = ["bisect", "sample tests::of_second", "--good", "HEAD~7", "--message-format", "json"];
     let run = project.perfunit(arguments.iter().chain(&QUICK)).expect(0);
     let document = run.json();
     assert_eq!(steps(&document), [["Commit 4", "Commit 5"]]);

@@ -7,6 +7,7 @@ use super::{ends, function, step_details};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Bisection, Commit, Direction, Explain, Further, TestId, Unresolved, Unsearched, format};
 use perfunit_project::git::{Repository, Walk};
+use perfunit_select::Filter;
 use perfunit_session::Options;
 use perfunit_system::term::Terminal;
 use std::collections::BTreeMap;
@@ -60,7 +61,7 @@ pub fn bisect(request: &BisectRequest, terminal: Terminal) -> Result<Bisection> 
         typed => typed,
     };
     if let Subject::Test(name) = &request.subject {
-        options.filter.names = vec![name.clone()];
+        options.filter.names = filters(name, &options.filter);
     }
     let comparer = CommitComparer::open(&options, request.store.clone(), 1, terminal)?;
     let direction = request.direction;
@@ -113,6 +114,16 @@ pub fn bisect(request: &BisectRequest, terminal: Terminal) -> Result<Bisection> 
     describe(&searched, &mut bisection, &mut comparer)?;
     bisection.skipped = comparer.skipped.into_iter().map(|(index, why)| (line[index].clone(), why)).collect();
     Ok(bisection)
+}
+
+/// Returns the filters that select at least the named test. Reports name it with its target, which has no space; names of
+/// doc tests and benchmarks may have spaces, too.
+fn filters(typed: &str, filter: &Filter) -> Vec<String> {
+    match typed.split_once(' ') {
+        None => vec![typed.to_owned()],
+        Some((_, without_target)) if filter.exact => vec![typed.to_owned(), without_target.to_owned()],
+        Some((_, without_target)) => vec![without_target.to_owned()],
+    }
 }
 
 fn walk(request: &BisectRequest) -> Result<Walk> {

@@ -52,24 +52,25 @@ impl Ends<'_> {
     /// Returns the only test that matches a name or a part of one and changed in the searched direction.
     pub fn the_test(&self, name: &str) -> Result<(TestId, Change)> {
         let mut moved = self.changed_tests();
-        if self.step.tests.iter().any(|found| found.test.name == name) {
-            moved.retain(|(test, _)| test.name == name);
-        }
+        let is_whole = self.step.tests.iter().any(|found| found.test.is_called(name));
+        moved.retain(|(test, _)| if is_whole { test.is_called(name) } else { test.name.contains(name) });
         match moved.len() {
             0 => Err(self.not_moved(name)),
             1 => Ok(moved.swap_remove(0)),
             several => {
-                let meant: Vec<String> = moved.iter().map(|(test, _)| test.to_string()).collect();
+                let meant: Vec<String> = moved.iter().map(|(test, _)| format!("`{test}`")).collect();
                 Err(Error::usage(format!("{several} tests that got {} match `{name}`", self.direction))
-                    .hint(format!("name one of {}; use -p or --test to select a target", meant.join(", "))))
+                    .hint(format!("name one of {}", meant.join(", "))))
             }
         }
     }
 
     fn not_moved(&self, name: &str) -> Error {
-        let (tests, direction) = (&self.step.tests, self.direction);
-        let exact = tests.iter().find(|found| found.test.name == name);
-        let found = exact.or_else(|| tests.iter().find(|found| found.figures.is_some())).or(tests.first());
+        let direction = self.direction;
+        let tests =
+            || self.step.tests.iter().filter(|found| found.test.is_called(name) || found.test.name.contains(name));
+        let whole = tests().find(|found| found.test.is_called(name));
+        let found = whole.or_else(|| tests().find(|found| found.figures.is_some())).or_else(|| tests().next());
         let Some(StepTest { test, figures, reason, verdict, .. }) = found else {
             return Error::usage(format!("no test that can have changed between the ends matches `{name}`"))
                 .hint("`cargo perfunit list GOOD..BAD` lists the tests that can have changed, `--why TEST` tells the reason for another");
@@ -109,5 +110,31 @@ fn without_figures(test: &TestId, reason: Option<ReasonKind>) -> Error {
             why.map_or("unknown".into(), variant_name)
         ))
         .hint("run `cargo perfunit diff GOOD..BAD` for details, or choose other ends with --good and --bad"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::samples;
+    use perfunit_model::Verdict;
+
+    #[test]
+    fn a_test_is_called_as_the_hint_calls_it_or_by_a_part_of_its_name() {
+        let (good, bad) = (samples::commit(1), samples::commit(2));
+        let slower = |name| (name, Verdict::Slower, 0.2);
+        let mut step = samples::step("1", &[slower("works"), slower("works_well"), slower("other")]);
+        let mut same = samples::test("other", Verdict::Slower, 0.3);
+        same.test.target.package = "q".to_owned();
+        step.tests.push(same);
+        let ends = Ends { good: &good, bad: &bad, direction: Direction::Slower, step };
+        let found = |name: &str| ends.the_test(name).map(|(test, _)| test.to_string());
+        assert_eq!(found("works").unwrap(), "p works");
+        assert_eq!(found("p works_well").unwrap(), "p works_well");
+        assert_eq!(found("well").unwrap(), "p works_well");
+        assert_eq!(found("q other").unwrap(), "q other");
+        let error = |name: &str| found(name).unwrap_err().to_string();
+        assert!(error("other").contains("name one of `q other`, `p other`"), "{}", error("other"));
+        assert!(error("q works").contains("matches `q works`"), "{}", error("q works"));
     }
 }

@@ -82,7 +82,7 @@ fn against<'a>(run: &'a Run, accepted: &AcceptedVersion) -> Result<&'a Run> {
 /// Returns the slower test with this name, or the only one with this part in its name.
 fn find_slower<'a>(run: &'a Run, name: &str) -> Result<&'a Outcome> {
     let of = |takes: &dyn Fn(&Outcome) -> bool| run.outcomes.iter().filter(|test| takes(test)).collect::<Vec<_>>();
-    let mut meant = of(&|test| test.test.name == name || test.test.to_string() == name);
+    let mut meant = of(&|test| test.test.is_called(name));
     if meant.is_empty() {
         meant = of(&|test| test.test.name.contains(name) && test.verdict == Verdict::Slower);
     }

@@ -124,7 +124,17 @@ pub struct History {
     pub left_out: usize,
     /// A note on how the range was chosen, if the user named none.
     pub note: Option<String>,
+    pub source: HistorySource,
     pub interrupted: bool,
+}
+
+/// Source of the results in a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HistorySource {
+    /// Stored results, and new comparisons of commits without one.
+    Comparisons,
+    /// Only stored results.
+    Stored,
 }
 
 impl History {

@@ -68,8 +68,8 @@ pub use generated_workload::{
 };
 pub use growth::{Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, Scaling, UnseenBecause};
 pub use history::{
-    Anchor, Commit, Course, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step, StepFigures,
-    StepOutcome, StepTest,
+    Anchor, Commit, Course, Entry, History, HistorySource, Joined, Point, Release, Releases, Skipped, Span, Step,
+    StepFigures, StepOutcome, StepTest,
 };
 pub use hot_spots::{Forest, ForestNode, FunctionImpact, Impact, Ranked, Score, Spread, TestImpact};
 pub use json_forms::variant_name;

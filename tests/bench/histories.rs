@@ -2,8 +2,8 @@
 
 use fastrand::Rng;
 use perfunit_model::{
-    Change, Commit, EffectClass, EffectSize, Entry, History, Metric, Mode, Skipped, Step, StepFigures, StepOutcome,
-    StepTest, TargetId, TargetKind, TestId, Verdict,
+    Change, Commit, EffectClass, EffectSize, Entry, History, HistorySource, Metric, Mode, Skipped, Step, StepFigures,
+    StepOutcome, StepTest, TargetId, TargetKind, TestId, Verdict,
 };
 
 pub const MACHINE: &str = "a processor";
@@ -33,7 +33,15 @@ pub fn history(shape: Shape) -> History {
         Entry { commit: commits[index].clone(), outcome }
     };
     let entries = (1..=shape.commits).map(entry).collect();
-    History { base: commits[0].clone(), entries, spans: Vec::new(), left_out: 0, note: None, interrupted: false }
+    History {
+        base: commits[0].clone(),
+        entries,
+        spans: Vec::new(),
+        left_out: 0,
+        note: None,
+        source: HistorySource::Comparisons,
+        interrupted: false,
+    }
 }
 
 fn step(base: &str, shape: Shape, random: &mut Rng) -> Step {

@@ -10,7 +10,7 @@ mod typed;
 use cargo_perfunit::history::{Key, Store, courses};
 use clap::Parser;
 use histories::{MACHINE, Shape};
-use perfunit_model::{Commit, Entry, History, StepOutcome};
+use perfunit_model::{Commit, Entry, History, HistorySource, StepOutcome};
 use perfunit_report::TextOptions;
 use perfunit_report::history::{HistoryFormat, render};
 use rusqlite::Connection;
@@ -106,5 +106,13 @@ fn read(store: &Store, commits: &[Commit]) -> Result<History> {
         let outcome = store.step(key(commits, index))?.map_or(StepOutcome::Open, StepOutcome::Compared);
         entries.push(Entry { commit: commits[index].clone(), outcome });
     }
-    Ok(History { base: commits[0].clone(), entries, spans: Vec::new(), left_out: 0, note: None, interrupted: false })
+    Ok(History {
+        base: commits[0].clone(),
+        entries,
+        spans: Vec::new(),
+        left_out: 0,
+        note: None,
+        source: HistorySource::Comparisons,
+        interrupted: false,
+    })
 }

@@ -4,8 +4,8 @@ use super::arguments::{CommonArguments, MeasuringArguments, refuse, text_options
 use super::output::{self, ReportFile};
 use crate::history::{self, LogRequest, Progress};
 use clap::Args;
-use perfunit_model::Partition;
 use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_model::{HistorySource, Partition};
 use perfunit_project::git::{Steps, Walk};
 use perfunit_report as report;
 use perfunit_report::history::HistoryFormat;
@@ -102,6 +102,7 @@ impl LogArguments {
         let request = LogRequest {
             options,
             walk: self.walk(),
+            source: if self.stored { HistorySource::Stored } else { HistorySource::Comparisons },
             store: self.store.clone(),
             join: self.import.clone(),
             export: self.export.clone(),
@@ -175,8 +176,8 @@ fn show(progress: &Progress<'_>, terminal: Terminal) {
         Progress::Joined { file, joined } => {
             terminal.status("Imported", &format!("{}: {}", file.display(), report::history::describe_import(joined)));
         }
-        Progress::Commit { done, of, left, .. } if done < of => {
-            terminal.status("Left", &report::history::left(done, of, left));
+        Progress::Commit { left, of, time, .. } if left > 0 => {
+            terminal.status("Left", &report::history::left(left, of, time));
         }
         Progress::Commit { .. } => {}
         Progress::Anchoring { base, head, tests } => {

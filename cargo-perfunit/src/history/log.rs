@@ -4,7 +4,7 @@ use super::commit_comparer::{CommitComparer, CommitComparison};
 use super::course::anchor;
 use super::progress::{Pace, Progress};
 use perfunit_model::error::Result;
-use perfunit_model::{Commit, Entry, History, Release, Releases, Side, Skipped, Step, StepOutcome};
+use perfunit_model::{Commit, Entry, History, HistorySource, Release, Releases, Side, Skipped, Step, StepOutcome};
 use perfunit_project::git::{Repository, Walk};
 use perfunit_session::Options;
 use perfunit_system::fs;
@@ -17,6 +17,8 @@ pub struct LogRequest {
     /// Options of the comparisons. The walk sets the versions; the budget covers the whole log.
     pub options: Options,
     pub walk: Walk,
+    /// Whether commits without stored results are compared.
+    pub source: HistorySource,
     /// The file that stores results; defaults to the one in our folder.
     pub store: Option<PathBuf>,
     /// Files of other machines to import.
@@ -35,22 +37,29 @@ pub fn log(request: &LogRequest, terminal: Terminal, announce: &mut dyn FnMut(Pr
     let of = commits.wanted.len();
     let comparer = open(request, comparisons(of), terminal, announce)?;
     let line: Vec<&Commit> = std::iter::once(&commits.base).chain(&commits.commits).collect();
-    let mut entries = Vec::new();
+    let (mut entries, mut interrupted) = (Vec::new(), false);
     let mut pace = Pace::default();
     for (index, done) in commits.wanted.iter().rev().zip(1..) {
         let started = Instant::now();
         // The base comes first in the line.
         let outcome = outcome(&comparer, &line[..=index + 1])?;
         pace.note(started.elapsed());
+        interrupted |= outcome == StepOutcome::Open;
         let entry = Entry { commit: commits.commits[*index].clone(), outcome };
-        announce(Progress::Commit { entry: &entry, done, of, left: pace.left(of - done) });
+        let left = if interrupted { 0 } else { of - done };
+        announce(Progress::Commit { entry: &entry, left, of, time: pace.left(left) });
         entries.push(entry);
     }
     entries.reverse();
-    let interrupted = entries.iter().any(|entry| entry.outcome == StepOutcome::Open);
-    let left_out = commits.commits.len() - of;
-    let mut history =
-        History { base: commits.base.clone(), entries, spans: Vec::new(), left_out, note: commits.note, interrupted };
+    let mut history = History {
+        base: commits.base.clone(),
+        entries,
+        spans: Vec::new(),
+        left_out: commits.commits.len() - of,
+        note: commits.note,
+        source: request.source,
+        interrupted,
+    };
     let threshold = request.options.measuring.threshold.fraction();
     anchor(&mut history, &comparer, threshold, announce)?;
     close(request, &comparer)?;

@@ -11,10 +11,11 @@ pub enum Progress<'a> {
     /// The outcome of a commit is known.
     Commit {
         entry: &'a Entry,
-        done: usize,
+        /// Number of commits left to compare; 0 once the log is stopped.
+        left: usize,
         of: usize,
-        /// Estimated remaining time, based on the commits measured so far.
-        left: Option<Duration>,
+        /// Estimated time for them, based on the commits measured so far.
+        time: Option<Duration>,
     },
     /// This many tests will be compared directly over several commits.
     Anchoring { base: &'a Commit, head: &'a Commit, tests: usize },

@@ -2,8 +2,8 @@
 
 use perfunit_decide as decide;
 use perfunit_model::{
-    Change, Commit, Entry, History, Metric, Mode, Step, StepFigures, StepOutcome, StepTest, TargetId, TargetKind,
-    TestId, Verdict,
+    Change, Commit, Entry, History, HistorySource, Metric, Mode, Step, StepFigures, StepOutcome, StepTest, TargetId,
+    TargetKind, TestId, Verdict,
 };
 use std::collections::BTreeSet;
 
@@ -16,7 +16,15 @@ pub fn commit(id: usize) -> Commit {
 pub fn history(outcomes: Vec<StepOutcome>) -> History {
     let entries = outcomes.into_iter().zip(1..);
     let entries = entries.map(|(outcome, id)| Entry { commit: commit(id), outcome }).collect();
-    History { base: commit(0), entries, spans: Vec::new(), left_out: 0, note: None, interrupted: false }
+    History {
+        base: commit(0),
+        entries,
+        spans: Vec::new(),
+        left_out: 0,
+        note: None,
+        source: HistorySource::Comparisons,
+        interrupted: false,
+    }
 }
 
 /// Returns a step with tests of these names, verdicts and changes.

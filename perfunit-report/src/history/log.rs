@@ -6,7 +6,8 @@ use crate::terminal::{BAD, DIM, GOOD, INDENT, PLAIN, STRONG, Screen, Text, WARN,
 use crate::text::TextOptions;
 use perfunit_model::format::{self, Glyphs, count, interval, one_line, short_commit};
 use perfunit_model::{
-    Anchor, Commit, Course, Entry, History, Point, Skipped, Step, StepOutcome, StepTest, TestId, Verdict, variant_name,
+    Anchor, Commit, Course, Entry, History, HistorySource, Point, Skipped, Step, StepOutcome, StepTest, TestId,
+    Verdict, variant_name,
 };
 use perfunit_system::date;
 use std::collections::{BTreeSet, HashMap};
@@ -145,7 +146,7 @@ pub fn summary(history: &History, courses: &[Course], options: &TextOptions) -> 
     }
     let counts = Counts::of(history);
     if counts.open > 0 {
-        let text = format!("{} not compared yet; the same command goes on", count(counts.open, "commit"));
+        let text = format!("{} not compared yet; {}", count(counts.open, "commit"), continuation(history.source));
         screen.status("Open", WARN, &Text::plain(text));
     }
     for note in notes(history, &counts) {
@@ -204,11 +205,20 @@ impl Counts {
 /// Returns notes on the limits of the history.
 pub fn notes(history: &History, counts: &Counts) -> Vec<String> {
     let is_unfinished = history.interrupted && counts.open == 0;
-    let unfinished = "not all tests are compared over the whole range yet; the same command goes on";
+    let rest = continuation(history.source);
+    let unfinished = format!("not all tests are compared over the whole range yet; {rest}");
     let machines = machines(history);
     let several = format!("measured on {} models of processor: {}", machines.len(), machines.join(", "));
     let several = (machines.len() > 1).then_some(several);
-    is_unfinished.then(|| unfinished.to_owned()).into_iter().chain(several).collect()
+    is_unfinished.then_some(unfinished).into_iter().chain(several).collect()
+}
+
+/// Returns the command that compares the rest.
+fn continuation(source: HistorySource) -> &'static str {
+    match source {
+        HistorySource::Comparisons => "the same command goes on",
+        HistorySource::Stored => "the same command without --stored goes on",
+    }
 }
 
 /// Returns the error rate of all verdicts together.

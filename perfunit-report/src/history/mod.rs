@@ -56,9 +56,9 @@ pub fn render(history: &History, courses: &[Course], format: HistoryFormat, opti
 }
 
 /// Describes how much of a log is left.
-pub fn left(done: usize, of: usize, time: Option<Duration>) -> String {
+pub fn left(left: usize, of: usize, time: Option<Duration>) -> String {
     let time = time.map(|time| format!(", about {}", format::seconds(time))).unwrap_or_default();
-    format!("{} of {of}{time}", count(of - done, "commit"))
+    format!("{} of {of}{time}", count(left, "commit"))
 }
 
 /// Describes the result of importing a file.

@@ -6,9 +6,9 @@ use perfunit_decide as decide;
 use perfunit_model::format::{Glyphs, without_escapes};
 use perfunit_model::samples::{explanation, started_by_many};
 use perfunit_model::{
-    Anchor, Bisection, Change, Commit, Course, Direction, Entry, FoundStep, FoundTest, Further, History, Metric, Mode,
-    NothingBecause, Point, ReasonKind, Release, Releases, Side, Skipped, SourceChange, Span, Step, StepFigures,
-    StepOutcome, StepTest, TargetId, TargetKind, TestId, Unresolved, Unsearched, Verdict,
+    Anchor, Bisection, Change, Commit, Course, Direction, Entry, FoundStep, FoundTest, Further, History, HistorySource,
+    Metric, Mode, NothingBecause, Point, ReasonKind, Release, Releases, Side, Skipped, SourceChange, Span, Step,
+    StepFigures, StepOutcome, StepTest, TargetId, TargetKind, TestId, Unresolved, Unsearched, Verdict,
 };
 use std::collections::BTreeSet;
 
@@ -73,7 +73,15 @@ fn history() -> History {
     ];
     let entries = outcomes.into_iter().zip(1..);
     let entries = entries.map(|((subject, outcome), id)| Entry { commit: commit(id, subject), outcome }).collect();
-    History { base: commit(0, "First"), entries, spans: Vec::new(), left_out: 0, note: None, interrupted: true }
+    History {
+        base: commit(0, "First"),
+        entries,
+        spans: Vec::new(),
+        left_out: 0,
+        note: None,
+        source: HistorySource::Comparisons,
+        interrupted: true,
+    }
 }
 
 fn course() -> Course {
@@ -118,6 +126,13 @@ fn commits_and_summary_in_words() {
 
 "#]]
     );
+}
+
+#[test]
+fn stored_results_are_completed_without_their_option() {
+    let stored = History { source: HistorySource::Stored, ..history() };
+    let text = without_escapes(&summary(&stored, &[], &OPTIONS));
+    assert!(text.contains("1 commit not compared yet; the same command without --stored goes on"), "{text}");
 }
 
 #[test]
@@ -523,8 +538,8 @@ v2,v1,compared,p,p,tests::other,unchanged,time,,,,,not-measured,test-changed,,
 
 #[test]
 fn what_is_left_and_what_was_joined() {
-    assert_eq!(left(3, 20, None), "17 commits of 20");
-    assert_eq!(left(19, 20, Some(Duration::from_secs(90))), "1 commit of 20, about 1 min 30 s");
+    assert_eq!(left(17, 20, None), "17 commits of 20");
+    assert_eq!(left(1, 20, Some(Duration::from_secs(90))), "1 commit of 20, about 1 min 30 s");
     assert_eq!(
         describe_import(Joined { new: 3, same: 1, contradictions: 0, usable: 4 }),
         "3 new results, 1 known before"

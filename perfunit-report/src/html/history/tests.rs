@@ -3,8 +3,8 @@ use crate::html::page::tests::assert_well_formed;
 use perfunit_decide::effect_size;
 use perfunit_model::samples::started_by_many;
 use perfunit_model::{
-    Change, Commit, Entry, Metric, Mode, Point, Skipped, Step, StepFigures, StepOutcome, StepTest, TargetId,
-    TargetKind, TestId,
+    Change, Commit, Entry, HistorySource, Metric, Mode, Point, Skipped, Step, StepFigures, StepOutcome, StepTest,
+    TargetId, TargetKind, TestId,
 };
 use std::collections::BTreeSet;
 
@@ -70,6 +70,7 @@ fn history(name: &str) -> (History, Vec<Course>) {
         spans: Vec::new(),
         left_out: 0,
         note: None,
+        source: HistorySource::Comparisons,
         interrupted: false,
     };
     let at = |ratio: f64, moved, is_known| Point {

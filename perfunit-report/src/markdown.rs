@@ -296,7 +296,8 @@ fn details(run: &Run, sections: &Sections<'_>, page: &mut String) {
         list("Note", &texts(Kind::Caveats, "Note"), page);
         list("Warning", &texts(Kind::Caveats, "Warning"), page);
         // Half of a command is none.
-        let command = run.repeat.as_ref().map(command).filter(|command| command.len() <= LONGEST_COMMAND);
+        let command =
+            run.repeat.as_ref().map(|repeat| command(repeat, &[])).filter(|command| command.len() <= LONGEST_COMMAND);
         if let Some(command) = command {
             let _ = write!(page, "\n```sh\n{command}\n```\n");
         }
@@ -330,9 +331,11 @@ fn list(word: &str, all: &[impl ToString], page: &mut String) {
 }
 
 /// Returns the shell command that repeats the comparison, to be run at the root of the repository.
-fn command(repeat: &Repeat) -> String {
+/// Returns the line of a shell that repeats a comparison, with further options.
+pub(super) fn command(repeat: &Repeat, further: &[&str]) -> String {
     let quoted = |word: &str| shlex::try_quote(word).unwrap_or_default().into_owned();
-    let words: Vec<String> = repeat.arguments.iter().map(|word| quoted(word)).collect();
+    let words = repeat.arguments.iter().map(String::as_str).chain(further.iter().copied());
+    let words: Vec<String> = words.map(quoted).collect();
     let folder = if repeat.folder.is_empty() { String::new() } else { format!("cd {} && ", quoted(&repeat.folder)) };
     format::one_line(&format!("{folder}cargo {}", words.join(" ")))
 }

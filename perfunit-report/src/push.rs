@@ -2,6 +2,7 @@
 
 use super::counts::{self, Excluded};
 use super::figures::{self, Words};
+use super::markdown;
 use super::ratchet;
 use super::sections::{Kind, Sections};
 use perfunit_model::error::ExitCode;
@@ -108,6 +109,19 @@ pub fn describe_block(branch: &str, base: &str, run: &Run, (conclusion, denied):
     format!("push of {branch} blocked: {why}")
 }
 
+/// Returns the command that explains the result of a push after this conclusion. `explain` explains the last comparison
+/// only, so other ones, which `later` comparisons follow, are repeated.
+pub fn explaining(run: &Run, conclusion: Conclusion, later: usize) -> String {
+    match &run.repeat {
+        Some(repeat) if later > 0 => markdown::command(repeat, &["--explain", "always"]),
+        _ => {
+            let is_alone = conclusion == Conclusion::SlowerThanRatchet
+                || conclusion != Conclusion::Slower && !run.cumulative_losses().is_empty();
+            format!("cargo perfunit explain{}", if is_alone { " --ratchet" } else { "" })
+        }
+    }
+}
+
 /// Names the tests and generated calls without a verdict, if that is denied.
 fn open(base: &str, run: &Run, denied: Denied) -> String {
     let parts = denied.comparisons(run).filter_map(|compared| {
@@ -171,7 +185,9 @@ mod tests {
     use super::*;
     use crate::rendering::is_fine;
     use perfunit_model::samples::{self, measured, outcome, run, unmeasured};
-    use perfunit_model::{FailedOn, Failure, GeneratedCalls, Generation, Metric, NothingBecause, Ratchet, VersionName};
+    use perfunit_model::{
+        FailedOn, Failure, GeneratedCalls, Generation, Metric, NothingBecause, Ratchet, Repeat, VersionName,
+    };
     use std::time::Duration;
 
     const BASE: &str = "origin/main (1a2b3c4)";
@@ -207,6 +223,17 @@ mod tests {
         run.selection.nothing_because = Some(NothingBecause::Comments { files: 3 });
         let expected = "main: no test can have changed since origin/main (1a2b3c4), because only comments, documentation comments and formatting differ (3 files)";
         assert_eq!(describe_pass("main", BASE, &run), expected);
+    }
+
+    #[test]
+    fn a_comparison_that_is_not_the_last_is_repeated_to_explain_it() {
+        let mut run = run(Vec::new());
+        let arguments = ["perfunit", "diff", "1a..2b", "--skip", "a b"].map(str::to_owned).to_vec();
+        run.repeat = Some(Repeat { folder: String::new(), arguments });
+        assert_eq!(explaining(&run, Conclusion::Slower, 0), "cargo perfunit explain");
+        assert_eq!(explaining(&run, Conclusion::SlowerThanRatchet, 0), "cargo perfunit explain --ratchet");
+        let repeated = "cargo perfunit diff 1a..2b --skip 'a b' --explain always";
+        assert_eq!(explaining(&run, Conclusion::Slower, 1), repeated);
     }
 
     #[test]

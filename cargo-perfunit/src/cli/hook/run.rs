@@ -81,7 +81,8 @@ impl RunArguments {
         for (position, (names, pair)) in pairs.iter().enumerate() {
             push.pass_after_bug(&pairs[position..], &codes);
             // An error in one branch does not affect the results of others.
-            let checked = push.compare(names, pair, &mut budget).or_else(|error| push.not_checked(names, error));
+            let later = pairs.len() - position - 1;
+            let checked = push.compare(names, pair, later, &mut budget).or_else(|error| push.not_checked(names, error));
             let code = checked.unwrap_or_else(|error| exit_code::told(&error));
             codes.push(code);
             if code == ExitCode::Interrupted {
@@ -206,8 +207,8 @@ impl Push<'_> {
         self.terminal.status("Passed", &format!("{why}: nothing to compare"));
     }
 
-    /// Compares two commits in the remaining time.
-    fn compare(&self, names: &str, pair: &PushedPair, budget: &mut Option<Budget>) -> Result<ExitCode> {
+    /// Compares two commits in the remaining time, before this many later pairs.
+    fn compare(&self, names: &str, pair: &PushedPair, later: usize, budget: &mut Option<Budget>) -> Result<ExitCode> {
         let manifest = self.manifest()?;
         let left = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) || interrupt::is_requested() {
@@ -223,7 +224,7 @@ impl Push<'_> {
         }
         options.measuring.budget = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
         match output::diff(&options, self.terminal) {
-            Ok(run) => self.conclude(names, pair, &run, &output, *budget),
+            Ok(run) => self.conclude(names, pair, later, (&run, &output), *budget),
             Err(_) if interrupt::by_clock() => Err(self.out_of_time(pair, *budget, output::BY_BUILDING)),
             Err(error) => Err(error),
         }
@@ -234,8 +235,8 @@ impl Push<'_> {
         &self,
         names: &str,
         pair: &PushedPair,
-        run: &Run,
-        reporting: &RunOutput,
+        later: usize,
+        (run, reporting): (&Run, &RunOutput),
         budget: Option<Budget>,
     ) -> Result<ExitCode> {
         let (code, denied) = (reporting.write(run), reporting.rendering.denied);
@@ -255,10 +256,7 @@ impl Push<'_> {
         }
         if exit_code::blocks_push(code) {
             term::error(&push::describe_block(names, &pair.base_name, run, (conclusion, denied)));
-            let is_alone = conclusion == Conclusion::SlowerThanRatchet
-                || conclusion != Conclusion::Slower && !run.cumulative_losses().is_empty();
-            let of_ratchet = if is_alone { " --ratchet" } else { "" };
-            self.terminal.status("See more", &format!("`cargo perfunit explain{of_ratchet}`"));
+            self.terminal.status("See more", &format!("`{}`", push::explaining(run, conclusion, later)));
         } else if exit_code::of_push(code, self.check.failure()) == ExitCode::Success {
             let seconds = format::seconds(self.started.elapsed());
             self.terminal

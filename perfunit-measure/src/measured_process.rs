@@ -216,9 +216,9 @@ pub trait Awaited {
     }
 }
 
-/// Waits for all processes; `sleep` waits for the next change, for at most the given time. Kills the rest as soon as one
-/// has failed and the other is in no call, on Ctrl-C, or when a turn exceeds the limit or the pair exceeds twice the limit. Returns the side that had
-/// the turn if a limit was exceeded.
+/// Waits for all processes; `sleep` waits for the next change, for at most the given time. Kills the rest as soon as one has
+/// failed and the other is in no call, on Ctrl-C, or when a turn exceeds the limit or the pair exceeds twice the limit. Returns
+/// the side that had the turn if a limit was exceeded.
 pub fn wait<P: Awaited>(
     page: &Page,
     processes: &mut [P],

@@ -33,7 +33,7 @@ const LATER_IN_CALLGRIND: u64 = 4;
 /// The same where started programs run in callgrind, too. The first of these calls is not read: its end separates the
 /// processes that the calls before it started.
 const LATER_WITH_PROGRAMS: u64 = 3;
-/// The same of tests that start programs, and of system calls: such calls take long.
+/// Number of later calls that are read of tests that start programs, and for system calls: such calls take long.
 const LATER_OF_LONG_CALLS: u64 = 3;
 /// Approximate factor by which the tracer slows down a call.
 const TRACER_SLOWS_DOWN: f64 = 4.0;

@@ -4,7 +4,7 @@
 use super::batch::call;
 use super::seat::{keep_message, leave, Seat};
 use crate::cage::{self, Time};
-use crate::page::{state, SideArea, COLD, METER, NOTHING};
+use crate::page::{state, SideArea, COLD, METER, NOTHING, PILOT};
 use crate::readings::Gauges;
 use crate::{clock, gauges, maps, sys};
 use std::hint::black_box;
@@ -47,7 +47,9 @@ pub fn begin(seat: &'static Seat) {
             gauges.read(area, NOTHING, &mut || call(seat, &|_| true));
         }
     }
-    area.threads_ns.store(gauges::other_threads_cpu_ns(), Relaxed);
+    if seat.page.flags.load(Relaxed) & PILOT != 0 {
+        area.threads_ns.store(gauges::other_threads_cpu_ns(), Relaxed);
+    }
     area.state.store(state::FIRST_CALL, Release);
 }
 

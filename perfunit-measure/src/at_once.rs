@@ -22,8 +22,7 @@ pub enum Pace {
 
 /// The shortest call that runs at once with its counterpart, ns: kernels switch every 3 to 4 ms.
 const SHORTEST_NS: f64 = 8e6;
-/// The least part of its time that a call computes in turns. While a call waits, the clock cannot tell the other side from what it
-/// waits for.
+/// The least part of its time that a call computes in turns. While a call waits, its clock also counts the other side's time.
 const COMPUTES: f64 = 0.9;
 /// The same at once: less, because the kernel of a busy machine has work of its own.
 const COMPUTES_AT_ONCE: f64 = 0.7;

@@ -254,8 +254,8 @@ pub fn wait<P: Awaited>(
     }
 }
 
-/// Returns whether one of two sides that run at once may be in a call while the other one has ended. If it were killed there, the
-/// next pair would find what it did half.
+/// Returns whether one of two sides that run at once may be in a call while the other one has ended. Killed there, it could leave
+/// files that make the next pair fail.
 fn is_in_call(page: &Page) -> bool {
     page.flags.load(Relaxed) & AT_ONCE != 0 && page.turn.load(Acquire).is_multiple_of(2)
 }

@@ -75,8 +75,8 @@ fn source(explanation: &Explanation, base: &str, head: &str, repository: &Reposi
     Ok(is_changed.then(|| SourceChange { file: function.file.clone(), line: function.line, diff, left_out }))
 }
 
-/// Returns the lines of a diff that belong to a function with these lines in base and head. Removed lines of a function
-/// that base does not have under this name are those at its place.
+/// Returns the lines of a diff that belong to a function with these lines in base and head. The lines removed from a
+/// function that base does not have under this name are found by its place.
 fn within(lines: Vec<DiffLine>, base: Option<&RangeInclusive<usize>>, head: &RangeInclusive<usize>) -> Vec<String> {
     let belongs = |line: &DiffLine| match (line.removed, base) {
         (Some(removed), Some(base)) => base.contains(&removed),
